@@ -74,6 +74,9 @@ class Depthwise final : public Kernel {
   [[nodiscard]] std::size_t packed_bytes() const { return cut_.blocks * of_block() * sizeof(Number); }
   void pack(std::span<const float> filters, std::span<const float> bias, Number* to) const;
   void run_row(const Number* input, Number* output, std::size_t row, std::size_t strip) const;
+  void run_over(Number* numbers, Number* kept, pthreadpool_t pool) const;
+  void keep_row(const Number* row, Number* kept, std::size_t strip) const;
+  void walk_row(const Number* const* lines, Number* output, std::size_t strip) const;
 
   ConvolutionShape shape_;
   bool clips_;
@@ -124,10 +127,10 @@ void Depthwise<Number>::pack(std::span<const float> filters, std::span<const flo
 }
 
 template <typename Number>
-void Depthwise<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/,
-                            pthreadpool_t pool) const {
+void Depthwise<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const Number*>(inputs[0].data());
   auto* output = reinterpret_cast<Number*>(outputs[0].data());
+  if (input == output) return run_over(output, reinterpret_cast<Number*>(scratch.data()), pool);
   run_parts(cut_.parts(), pool, [&](std::size_t part) {
     const std::size_t band = part / cut_.strips;
     for (std::size_t row = cut_.first_row(band); row < cut_.first_row(band + 1); ++row)
@@ -139,24 +142,78 @@ template <typename Number>
 void Depthwise<Number>::run_row(const Number* input, Number* output, std::size_t row, std::size_t strip) const {
   const xnn::Window& window = shape_.window;
   const std::size_t line_size = shape_.input_width * cut_.channels;
-  const std::size_t first = cut_.first_channel(strip);
   const Number* image = input + row / shape_.output_height * shape_.input_height * line_size;
   std::array<const Number*, depthwise::kMostSide> lines{};
   for (std::size_t tap = 0; tap < window.kernel_height; ++tap) {
     const std::size_t y =
         input_place(row % shape_.output_height, window.stride_height, tap, 1, window.pad_top, shape_.input_height);
-    lines[tap] = (y == kOutside ? zeros_.data() : image + y * line_size) + first;
+    lines[tap] = (y == kOutside ? zeros_.data() : image + y * line_size) + cut_.first_channel(strip);
   }
-  walk_({.lines = lines.data(),
-         .left = -static_cast<std::ptrdiff_t>(window.pad_left),
+  walk_row(lines.data(), output + row * shape_.output_width * cut_.channels, strip);
+}
+
+// `lines` begin with the strip's first channel, `output` with the first of all.
+template <typename Number>
+void Depthwise<Number>::walk_row(const Number* const* lines, Number* output, std::size_t strip) const {
+  const std::size_t first = cut_.first_channel(strip);
+  walk_({.lines = lines,
+         .left = -static_cast<std::ptrdiff_t>(shape_.window.pad_left),
          .columns = static_cast<std::ptrdiff_t>(shape_.input_width),
          .outputs = shape_.output_width,
          .step = cut_.channels,
          .weights = weights_ + first / kEach * of_block(),
          .channels = cut_.first_channel(strip + 1) - first,
-         .output = output + row * shape_.output_width * cut_.channels + first,
+         .output = output + first,
          .clips = clips_,
          .bounds = {least_, most_}});
+}
+
+template <typename Number>
+void Depthwise<Number>::keep_row(const Number* row, Number* kept, std::size_t strip) const {
+  const std::size_t first = cut_.first_channel(strip);
+  const std::size_t count = cut_.first_channel(strip + 1) - first;
+  for (std::size_t at = first; at < shape_.input_width * cut_.channels; at += cut_.channels)
+    std::copy_n(row + at, count, kept + at);
+}
+
+// Each row of outputs over the row of the input in its middle. A band keeps as they were: the rows that its next
+// windows look back to, which take turns, and those behind it, over which the next band writes.
+template <typename Number>
+void Depthwise<Number>::run_over(Number* numbers, Number* kept, pthreadpool_t pool) const {
+  const std::size_t line = shape_.input_width * cut_.channels;
+  const std::size_t height = shape_.input_height, half = shape_.window.kernel_height / 2;
+  const std::size_t bands = pool == nullptr ? 1 : cut_.bands;
+  const auto first_of = [&](std::size_t band) { return band * cut_.rows / bands; };
+  const auto before = [&](std::size_t band, std::size_t row) {
+    return kept + (band * shape_.window.kernel_height + row % (half + 1)) * line;
+  };
+  const auto behind = [&](std::size_t band, std::size_t row) {
+    return kept + (band * shape_.window.kernel_height + half + 1 + row - first_of(band + 1)) * line;
+  };
+  run_parts(bands, bands == 1 ? nullptr : pool, [&](std::size_t band) {
+    const std::size_t first = first_of(band), end = first_of(band + 1);
+    for (std::size_t row = first - std::min(half, first); row < first; ++row)
+      std::copy_n(numbers + row * line, line, before(band, row));
+    for (std::size_t row = end; row < std::min(end + half, cut_.rows); ++row)
+      std::copy_n(numbers + row * line, line, behind(band, row));
+  });
+  run_parts(cut_.strips * bands, pool, [&](std::size_t part) {
+    const std::size_t band = part / cut_.strips, strip = part % cut_.strips;
+    for (std::size_t row = first_of(band); row < first_of(band + 1); ++row) {
+      keep_row(numbers + row * line, before(band, row), strip);
+      std::array<const Number*, depthwise::kMostSide> lines{};
+      for (std::size_t tap = 0; tap <= 2 * half; ++tap) {
+        const std::size_t under = row + tap - half;  // wraps before the first image
+        const bool outside = row % height + tap < half || row % height + tap - half >= height;
+        const Number* found = outside                      ? zeros_.data()
+                              : under <= row               ? before(band, under)
+                              : under < first_of(band + 1) ? numbers + under * line
+                                                           : behind(band, under);
+        lines[tap] = found + cut_.first_channel(strip);
+      }
+      walk_row(lines.data(), numbers + row * line, strip);
+    }
+  });
 }
 
 // --- The rows --------------------------------------------------------------------------------------------------------
@@ -199,6 +256,8 @@ struct Processor {
   const Form<Number>* form;
   bool (*is_here)();
   double (*cost)(const ConvolutionShape&);
+  bool writes_over =
+      false;  // where it offers that: on ARM wider values, which nobody writes over, are what a MobileNet takes
 };
 
 bool takes(const ConvolutionF32& work) {
@@ -211,14 +270,31 @@ bool takes(const ConvolutionF32& work) {
          !work.adds && shape.outputs() > 0;
 }
 
+// The output lies over the input where that spares much: rows that are kept meanwhile are another walk over them.
+template <typename Number>
+bool may_write_over(const ConvolutionShape& shape) {
+  constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
+  const xnn::Window& window = shape.window;
+  const std::size_t half = window.kernel_height / 2;
+  return window.stride_height == 1 && window.pad_top == half && window.pad_left == half &&
+         shape.output_height == shape.input_height && shape.output_width == shape.input_width &&
+         shape.input_channels % kBlock<Number> == 0 && shape.outputs() * sizeof(Number) >= kLeastBytes;
+}
+
 template <typename Number>
 std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor) {
   constexpr std::size_t kEach = kBlock<Number>;
   const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
   if (convolution == nullptr || !processor.is_here() || !takes(*convolution)) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
-  const std::size_t weights = Cut(shape, kEach).blocks * kEach * (1 + shape.taps());
-  return Offer{.cost = processor.cost(shape), .packed_bytes = (weights + size_of_zeros(shape, kEach)) * sizeof(Number)};
+  const Cut cut(shape, kEach);
+  const std::size_t weights = cut.blocks * kEach * (1 + shape.taps());
+  const bool over = processor.writes_over && may_write_over<Number>(shape);
+  const std::size_t kept = over ? cut.bands * shape.window.kernel_height * shape.input_width * cut.channels : 0;
+  return Offer{.cost = processor.cost(shape),
+               .packed_bytes = (weights + size_of_zeros(shape, kEach)) * sizeof(Number),
+               .scratch_bytes = kept * sizeof(Number),
+               .writes_over = over};
 }
 
 template <typename Number, const Processor<Number>& processor>
@@ -244,11 +320,14 @@ double cost_of_scalar(const ConvolutionShape& /*shape*/) { return kScalarCost; }
 bool always() { return true; }
 bool never() { return false; }
 
-constexpr Processor<float> kScalar{.form = &depthwise::kScalar, .is_here = always, .cost = cost_of_scalar};
-constexpr Processor<Half> kScalarHalf{.form = &depthwise::kScalarHalf, .is_here = always, .cost = cost_of_scalar};
+constexpr Processor<float> kScalar{
+    .form = &depthwise::kScalar, .is_here = always, .cost = cost_of_scalar, .writes_over = true};
+constexpr Processor<Half> kScalarHalf{
+    .form = &depthwise::kScalarHalf, .is_here = always, .cost = cost_of_scalar, .writes_over = true};
 #if defined(__x86_64__)
 bool has_avx512() { return __builtin_cpu_supports("avx512f") != 0; }
-constexpr Processor<float> kAvx512{.form = &depthwise::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512};
+constexpr Processor<float> kAvx512{
+    .form = &depthwise::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512, .writes_over = true};
 #else
 constexpr Processor<float> kAvx512{.form = &depthwise::kScalar, .is_here = never, .cost = cost_of_avx512};
 #endif

@@ -88,8 +88,7 @@ inline std::vector<std::int8_t> answers_of(const ByteLayer& layer) {
 }
 
 inline std::vector<std::int8_t> run(const KernelRow& row, const ByteLayer& layer, int threads = 1) {
-  const std::array inputs{layer.input.bytes()};
-  const TensorBuffer output = run_kernel(row, layer.work(), inputs, layer.outputs(), threads);
+  const TensorBuffer output = run_kernel(row, layer.work(), {layer.input.bytes()}, layer.outputs(), threads);
   const auto* levels = reinterpret_cast<const std::int8_t*>(output.data());
   return {levels, levels + layer.outputs()};
 }

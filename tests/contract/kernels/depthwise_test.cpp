@@ -5,6 +5,7 @@
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "engine/backend/xnnpack/processor.h"
 #include "tests/contract/kernels/half_layers.h"
@@ -131,6 +132,59 @@ TEST(DepthwiseHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   for_layers(depthwise_at_random, [](const Layer& layer) {
     expect_depthwise_halves(layer, 1 + static_cast<int>(layer.shape.input_channels % 3));
   });
+}
+
+struct LargeLayer {
+  std::size_t height, width, channels, batch;
+  std::uint32_t side;
+};
+
+// More strips than one, more images than one, rows that the bands do not share out, images of fewer rows than a window.
+constexpr std::array<LargeLayer, 5> kLargeLayers{{{.height = 57, .width = 61, .channels = 80, .batch = 1, .side = 3},
+                                                  {.height = 35, .width = 50, .channels = 160, .batch = 1, .side = 5},
+                                                  {.height = 19, .width = 131, .channels = 32, .batch = 4, .side = 3},
+                                                  {.height = 2, .width = 80, .channels = 176, .batch = 10, .side = 5},
+                                                  {.height = 1, .width = 600, .channels = 480, .batch = 1, .side = 3}}};
+
+Layer layer_of(const LargeLayer& large, std::size_t times) {
+  Random random(large.channels);
+  ConvolutionShape shape =
+      depthwise_shape(large.height, large.width * times, large.channels, square_window(large.side, 1, large.side / 2));
+  shape.batch = large.batch;
+  return depthwise_of(random, shape, {.min = -1, .max = 1});
+}
+
+TEST(Depthwise, OverItsInputIsWhatItIsBesideIt) {
+  for (const LargeLayer& large : kLargeLayers) {
+    const Layer layer = layer_of(large, 1);
+    for (const std::string_view form : kDepthwiseForms) {
+      const auto offer = row_named(form).offer(layer.work());
+      EXPECT_TRUE(form != kDepthwiseForms[0] || offer->writes_over) << layer.text();
+      if (!offer || !offer->writes_over) continue;
+      const std::vector<float> beside = run(row_named(form), layer);
+      for (const int threads : {1, 2, 5}) {
+        EXPECT_TRUE(same_bits(run(row_named(form), layer, threads, Lies::kOver), beside))
+            << form << ", " << threads << " threads: " << layer.text();
+      }
+    }
+  }
+}
+
+TEST(DepthwiseHalf, OverItsInputIsWhatItIsBesideIt) {
+  for (const LargeLayer& large : std::span(kLargeLayers).first(2)) {
+    const Layer layer = in_halves(layer_of(large, 2));
+    for (const std::string_view form : kDepthwiseHalfForms) {
+      const auto offer = row_named(form).offer(layer.work().in_halves().value());
+      EXPECT_TRUE(form != kDepthwiseHalfForms[0] || offer->writes_over) << layer.text();
+      if (!offer || !offer->writes_over) continue;
+      const std::vector<float> beside = run_in_halves(row_named(form), layer, 1);
+      for (const int threads : {1, 3}) {
+        EXPECT_TRUE(
+            std::ranges::equal(run_in_halves(row_named(form), layer, threads, Lies::kOver), beside, same_halves))
+            << form << ", " << threads << " threads: " << layer.text();
+      }
+    }
+  }
 }
 
 // Beyond the range of float16, below its full precision, none, and no numbers.

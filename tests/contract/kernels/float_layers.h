@@ -109,9 +109,11 @@ inline const KernelRow& row_named(std::string_view name) {
   return **found;
 }
 
-inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
-                               std::span<const std::span<const std::byte>> inputs, std::size_t output_bytes,
-                               int threads) {
+// kOver: the output lies over the first input, as the kernel has to offer for that.
+enum class Lies { kApart, kOver };
+
+inline TensorBuffer run_kernel(const KernelRow& row, const Work& work, std::vector<std::span<const std::byte>> inputs,
+                               std::size_t output_bytes, int threads, Lies lies = Lies::kApart) {
   const auto offer = row.offer(work);
   if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
   const auto packed = packed_in_memory();
@@ -122,6 +124,11 @@ inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
   TensorBuffer output(output_bytes + kBehind);
   const auto behind = std::span(output.data(), output.size()).subspan(output_bytes);
   std::ranges::fill(behind, kUntouched);
+  if (lies == Lies::kOver) {
+    if (!offer->writes_over) throw std::runtime_error(std::format("{} does not write over its input", row.name));
+    std::ranges::copy(inputs.front(), output.data());
+    inputs.front() = std::span(output.data(), inputs.front().size());
+  }
   TensorBuffer scratch(offer->scratch_bytes);
   std::ranges::fill(std::span(scratch.data(), scratch.size()), std::byte{0xFF});  // every one is no number
   const std::array outputs{std::span(output.data(), output_bytes)};
@@ -131,10 +138,10 @@ inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
   return output;
 }
 
-inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1) {
+inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1, Lies lies = Lies::kApart) {
   std::vector<std::span<const std::byte>> inputs{layer.input.bytes()};
   if (layer.adds) inputs.push_back(layer.added.bytes());
-  const TensorBuffer output = run_kernel(row, layer.work(), inputs, layer.outputs() * sizeof(float), threads);
+  const TensorBuffer output = run_kernel(row, layer.work(), inputs, layer.outputs() * sizeof(float), threads, lies);
   const auto* numbers = reinterpret_cast<const float*>(output.data());
   return {numbers, numbers + layer.outputs()};
 }
