@@ -40,6 +40,25 @@ function(kinglet_unhurried target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:Release>:-Os>)
 endfunction()
 
+# kinglet_order_functions(program): what is called while a model is loaded and run, and while a daemon looks, lies side by side in a
+# release, since sixteen pages are mapped around each that is used. Which functions these are was found by
+# tests/bench/functions_in_use.py: one that has another name by now, or a linker that cannot do it, costs pages and nothing else.
+set(function_list ${CMAKE_SOURCE_DIR}/cmake/functions_in_use.txt)
+set(function_order ${CMAKE_BINARY_DIR}/function_order.ld)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${function_list})
+file(STRINGS ${function_list} functions REGEX "^[^#]")
+list(TRANSFORM functions REPLACE "(.+)" "  *(.text.\\1)")
+list(JOIN functions "\n" functions)
+file(CONFIGURE OUTPUT ${function_order} CONTENT ".text : {\n@functions@\n}\n" @ONLY)
+include(CheckLinkerFlag)
+check_linker_flag(CXX -Wl,--section-ordering-file=${function_order} KINGLET_ORDERS_FUNCTIONS)
+function(kinglet_order_functions program)
+  if(KINGLET_ORDERS_FUNCTIONS AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_link_options(${program} PRIVATE -Wl,--section-ordering-file=${function_order})
+    set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS ${function_order})
+  endif()
+endfunction()
+
 # kinglet_library(name [UNHURRIED | SMALL] SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a
 # static library of one folder; headers that most of its sources include are parsed once. SMALL: what runs only while a model
 # is loaded, most of which is reading and packing; a release makes it small.

@@ -76,6 +76,7 @@ KEPT = [
         "trains and measures networks for hours": ["./dev exec --with build,oracle python3 tests/bench/quantize/"],
         "builds a release and measures it for minutes": ["./dev bench"],
         "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
+        "runs a release with a breakpoint in each function": ["./dev exec python3 tests/bench/functions_in_use.py"],
         "a release's speed, which a test's build has not": ["./dev exec build/bench/bin/pipeline_bench"],
         "loads a daemon for minutes to an hour, on a quiet machine": [
             "./dev exec --with build,test python3 tests/bench/http/", "./dev exec --with test python3 tests/bench/at_rest.py",
