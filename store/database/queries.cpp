@@ -246,20 +246,17 @@ Result<std::vector<SpeciesSeen>> Queries::species_between(WallTime since, WallTi
   std::map<std::string, SpeciesSeen> found;
   std::map<std::string, std::pair<bool, double>> best;  // has a picture, and its score
   Statement visits = KINGLET_TRY(
-      database_.prepare("SELECT counted_as, id, started_ms, score, review_name, ifnull(crop_bytes, 0) > 0 "
+      database_.prepare("SELECT counted_as, id, review_name, ifnull(crop_bytes, 0) > 0, score "
                         "FROM all_visits WHERE day >= date(?1 / 1000, 'unixepoch', '-1 day') AND "
                         "day <= date(?2 / 1000, 'unixepoch', '+1 day') AND started_ms >= ?1 AND started_ms < ?2 AND "
                         "counted_as <> '' ORDER BY seq"));
   visits.bind(1, to_unix_ms(since)).bind(2, to_unix_ms(until));
   while (KINGLET_TRY(visits.step())) {
     SpeciesSeen& seen = found[visits.text(0)];
-    if (seen.visits++ == 0) {
-      seen.species_id = visits.text(0);
-      seen.first_seen_at = from_unix_ms(visits.integer(2));
-    }
-    seen.last_seen_at = from_unix_ms(visits.integer(2));
-    if (std::string typed = visits.text(4); !typed.empty()) seen.typed = std::move(typed);
-    const std::pair own(visits.integer(5) != 0, visits.real(3));
+    seen.species_id = visits.text(0);
+    ++seen.visits;
+    if (std::string typed = visits.text(2); !typed.empty()) seen.typed = std::move(typed);
+    const std::pair own(visits.integer(3) != 0, visits.real(4));
     if (!seen.best_visit.empty() && own < best[seen.species_id]) continue;
     best[seen.species_id] = own;
     seen.best_visit = visits.text(1);

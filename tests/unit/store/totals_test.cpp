@@ -113,8 +113,6 @@ TEST_F(StoreTotalsTest, SpeciesOfATimeAreThoseThatCameInItWithTheirBestPicture) 
   const SpeciesSeen& blackbird = species->at(1);
   EXPECT_EQ(blackbird.visits, 3U);
   EXPECT_EQ(blackbird.best_visit, best);
-  EXPECT_EQ(blackbird.first_seen_at, morning());
-  EXPECT_EQ(blackbird.last_seen_at, until - seconds(1));
 }
 
 TEST_F(StoreTotalsTest, ABirdIsCalledWhatAPersonTypedLast) {
