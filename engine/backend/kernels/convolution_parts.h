@@ -9,8 +9,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/backend/kernels/work.h"
+#include "engine/graph/float16.h"
 
 namespace kinglet::engine::kernels {
 
@@ -88,5 +90,16 @@ struct Levels {
 
 [[nodiscard]] constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 [[nodiscard]] constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return divided_up(value, to) * to; }
+
+// Float16 is a kind of work of its own, of the same parts.
+template <typename Number>
+using Convolution = std::conditional_t<sizeof(Number) == sizeof(Half), ConvolutionF16, ConvolutionF32>;
+
+[[nodiscard]] inline float to_number(float number, float /*like*/) { return number; }
+[[nodiscard]] inline Half to_number(float number, Half /*like*/) { return to_half(number); }
+
+// On which processors a form runs.
+[[nodiscard]] inline bool always() { return true; }
+[[nodiscard]] inline bool never() { return false; }
 
 }  // namespace kinglet::engine::kernels

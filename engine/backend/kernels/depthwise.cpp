@@ -7,14 +7,12 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/kernels/depthwise/form.h"
 #include "engine/backend/kernels/rows.h"
 #include "engine/backend/xnnpack/processor.h"
-#include "engine/graph/float16.h"
 #include "engine/graph/tensor.h"
 
 namespace kinglet::engine::kernels {
@@ -25,15 +23,6 @@ using depthwise::kBlock;
 
 constexpr std::size_t kChannelsOfPart = 64;  // at most: rows of three or five lines lie in a first cache, mostly
 constexpr std::size_t kParts = 16;           // at least, so that each thread has something
-
-// Float16 is a kind of work of its own, of the same parts.
-template <typename Number>
-using Convolution = std::conditional_t<sizeof(Number) == sizeof(Half), ConvolutionF16, ConvolutionF32>;
-
-float to_number(float number, float /*like*/) { return number; }
-Half to_number(float number, Half /*like*/) { return to_half(number); }
-
-constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 
 // How a layer is cut for the threads: channels into strips of blocks, rows of all images into bands.
 struct Cut {
@@ -317,8 +306,6 @@ double cost_of_neon_halves(const ConvolutionShape& shape) {
   return (xnn::runs_in_order() ? std::max(cost, 1.0) : cost) * kCostOfHalves;
 }
 double cost_of_scalar(const ConvolutionShape& /*shape*/) { return kScalarCost; }
-bool always() { return true; }
-bool never() { return false; }
 
 constexpr Processor<float> kScalar{
     .form = &depthwise::kScalar, .is_here = always, .cost = cost_of_scalar, .writes_over = true};

@@ -27,8 +27,6 @@ constexpr std::size_t kMostTapRows = 8;
 constexpr std::size_t kMostJoined = 4608;
 constexpr std::size_t kMostBlock = 16;  // of any form
 
-constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
-
 // Rows of the product are pixels of the input as they lie.
 bool lies_together(const ConvolutionShape& shape) {
   const xnn::Window& window = shape.window;

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "engine/backend/kernels/convolution_parts.h"
@@ -19,7 +18,6 @@
 #include "engine/backend/kernels/woven/cut.h"
 #include "engine/backend/kernels/woven/form.h"
 #include "engine/backend/xnnpack/processor.h"
-#include "engine/graph/float16.h"
 #include "engine/graph/tensor.h"
 
 namespace kinglet::engine::kernels {
@@ -34,13 +32,6 @@ using woven::kMostRows;
 using woven::kMostVectors;
 
 constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
-
-// Float16 is a kind of work of its own, of the same parts.
-template <typename Number>
-using Convolution = std::conditional_t<sizeof(Number) == sizeof(Half), ConvolutionF16, ConvolutionF32>;
-
-float to_number(float number, float /*like*/) { return number; }
-Half to_number(float number, Half /*like*/) { return to_half(number); }
 
 template <typename Number>
 constexpr const Form<Number>* kTwin = nullptr;
@@ -355,9 +346,6 @@ constexpr KernelRow row(std::string_view name) {
             return std::make_unique<Woven<Number>>(std::get<Convolution<Number>>(work.kind), *processor.form, weights);
           }};
 }
-
-bool never() { return false; }
-bool always() { return true; }
 
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .pays = never};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .pays = never};
