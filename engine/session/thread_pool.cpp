@@ -2,7 +2,6 @@
 #include "engine/session/thread_pool.h"
 
 #include "engine/base/format.h"
-#include "engine/threads/pthreadpool_interface.h"
 
 namespace kinglet::engine {
 

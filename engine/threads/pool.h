@@ -7,6 +7,8 @@
 // gone.
 #pragma once
 
+#include <pthreadpool.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -95,5 +97,8 @@ class Pool {
   std::atomic<int> asked_alone_{0};
   std::vector<std::jthread> workers_;  // last: joined first
 };
+
+// As XNNPACK takes one (pthreadpool_interface.cpp); lives as long as the pool.
+[[nodiscard]] pthreadpool_t as_pthreadpool(Pool& pool);
 
 }  // namespace kinglet::engine

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/threads/pthreadpool_interface.h"
+// Why: a pool of ours as XNNPACK takes one. Who links this has pthreadpool_create and all that takes a pthreadpool_t
+// from here, XNNPACK too: a program's own functions come before a library's. No pool of libpthreadpool is made beside.
+#include <pthreadpool.h>
 
 #include <thread>
 
 #include "engine/threads/denormals.h"
 #include "engine/threads/forms.h"
+#include "engine/threads/pool.h"
 
 namespace kinglet::engine {
 namespace {

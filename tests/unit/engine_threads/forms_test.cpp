@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/threads/pthreadpool_interface.h"
+#include "engine/threads/pool.h"
 
 namespace kinglet::engine {
 namespace {

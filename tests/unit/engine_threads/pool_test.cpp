@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "engine/threads/forms.h"
-#include "engine/threads/pthreadpool_interface.h"
+#include "engine/threads/pool.h"
 
 namespace kinglet::engine {
 namespace {
