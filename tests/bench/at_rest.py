@@ -50,13 +50,14 @@ def main():
     parser.add_argument("--threads", type=int, default=1, help="of inference (default: 1)")
     parser.add_argument("--seconds", type=float, default=40, help="until memory is read")
     parser.add_argument("--paused", type=float, default=30, help="seconds of each measurement of time; 0: none")
+    parser.add_argument("--set", action="append", default=[], help="a setting, may be repeated")
     options = parser.parse_args()
     support = parts.support(options)
     for size in options.size or ["640x480", "1280x720"]:
         with tempfile.TemporaryDirectory() as folder:
             model = [f"model.path={options.model}"] if options.model else support.bird_sets(folder)
             with support.Daemon(sets=[*model, "source=demo:", f"source.size={size}", f"inference.threads={options.threads}",
-                                      f"store.path={folder}/state"]) as daemon:
+                                      f"store.path={folder}/state", *options.set]) as daemon:
                 pid = daemon.process.pid
                 time.sleep(options.seconds)
                 print(f"{size}:", ", ".join(f"{name} {value:.1f}" for name, value in memory(pid).items()), "MB")

@@ -28,9 +28,9 @@ struct ClipNeeds {
   std::uint64_t clip_bytes = 0;   // so large may a clip be
 };
 
-// The best form that fits, or the smallest of all; what `wished` says, but for its zeros, stays as it is. The fewest
-// pictures go before the smallest, so that a clip is seen as large as can be. `now`: the form so far, which is left for
-// larger pictures only when there is room to spare. Pure.
+// The best form that fits, or the smallest of all; what `wished` says, but for its zeros, stays as it is. Pictures are
+// given up before their size. `now`: the form so far, which is left for larger pictures only when there is room to
+// spare. Pure.
 [[nodiscard]] ClipForm form_of(const ClipForm& wished, const ClipForm& now, const ClipLimits& limits,
                                const ClipNeeds& needs);
 

@@ -2,7 +2,7 @@
 // Why: a clip plays where the visit is shown: in its own size, in the time it took, and can be held and gone through.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, desk, openPage, phone, picture, quick, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, openPage, phone, picture, quick, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let visit;
@@ -53,7 +53,7 @@ test("it plays to its end in the time it took", async () => {
 });
 
 test("it is held, gone through by keyboard, and as large as its pictures where there is room", async () => {
-  const page = await opened(desk);
+  const page = await opened({width: 1440, height: 1000});
   await page.getByRole("button", {name: "Pause", exact: true}).click();
   const held = await at(page);
   await page.waitForTimeout(700);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 #include "tests/unit/daemon/pipeline_support.h"
 
@@ -45,6 +46,40 @@ TEST_F(PipelineTest, DuringAPauseFramesGoByUnansweredAndAreCounted) {
   show(pipeline, 1);
   ASSERT_TRUE(latest_.get());
   EXPECT_EQ(latest_.get()->frame_seq, 1U);
+}
+
+TEST_F(PipelineTest, ClipsTakeEachFrameFromTheFirstMotionOn) {
+  std::optional<ClipRecorder> clips(std::in_place, ClipOptions{}, LogSink{});
+  LineOptions options = options_;
+  options.gate.motion = true;
+  std::vector<Feed> feeds = feeds_of(FrameLine(open_demonstration(), options, ids_, {}, warnings_));
+  feeds[0].clips = &*clips;
+  Pipeline pipeline(std::move(feeds), desk_, latest_, {});
+  const std::vector<std::byte> light(drawn_.pictures[0].size(), std::byte{255});
+  camera::FrameView view = drawn_.view;
+  std::uint64_t sequence = 0;
+  const auto see = [&](const std::vector<std::byte>& picture) {
+    view.planes[0].bytes = picture;
+    mailbox_.put({view, {.sequence = ++sequence, .captured_at = SteadyClock::now()}, [] {}});
+    pipeline.step(std::chrono::milliseconds(0));
+  };
+  SteadyTime at = SteadyClock::now();
+  // How many of ten frames in a second, when the thread of clips is done with those.
+  const auto taken_of_ten = [&](std::uint64_t expected) {
+    const auto done = [&] { return clips->status().frames + clips->status().missed; };
+    const std::uint64_t before = done();
+    for (int i = 0; i < 10; ++i) clips->offer(view, {}, at += std::chrono::milliseconds(100));
+    for (int i = 0; i < 1000 && done() < before + expected; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return done() - before;
+  };
+  see(drawn_.pictures[0]);  // a new scene
+  clips.emplace(ClipOptions{}, LogSink{});
+  see(drawn_.pictures[0]);
+  EXPECT_EQ(taken_of_ten(5), 5U);
+  see(light);
+  EXPECT_EQ(taken_of_ten(10), 10U);
 }
 
 TEST_F(PipelineTest, OtherSettingsCountFromTheNextFrameOnAndAreTold) {
