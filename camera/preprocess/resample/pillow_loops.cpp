@@ -13,7 +13,7 @@
 namespace kinglet::camera {
 namespace {
 
-constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
+constexpr std::int32_t kHalf = kPillowHalf;
 
 std::uint8_t to_byte(std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255)); }
 

@@ -11,6 +11,13 @@
 namespace kinglet::camera {
 
 constexpr int kLowWeightBits = kWeightBits / 2;
+constexpr std::int32_t kPillowHalf = 1 << (kWeightBits - 1);
+// How many weights of ThirdsWeights lie together.
+constexpr std::size_t kColumnsTogether = 16;
+constexpr std::size_t kRowsTogether = 4;
+
+// Whether narrow_thirds() and blend_thirds() run here.
+[[nodiscard]] bool can_take_thirds();
 
 // Whether quick loops read weights in halves.
 #if defined(__x86_64__)
@@ -35,6 +42,11 @@ void narrow_scalar(const std::uint8_t* row, const AxisWeights& columns, std::siz
                                        std::size_t end, std::uint8_t* out);
 [[nodiscard]] std::int32_t bytes_for_fours(std::size_t steps);
 
+// The same, sixteen inputs at a time: whole fours of outputs below `end`; only where can_take_thirds().
+[[nodiscard]] std::size_t narrow_thirds(const std::uint8_t* row, const AxisWeights& columns,
+                                        const ThirdsWeights& thirds, std::size_t end, std::uint8_t* out);
+[[nodiscard]] std::int32_t bytes_for_thirds(std::size_t groups);
+
 // --- Rows of `row_bytes` bytes, the first at `top`, to output row `y` ------------------------------------------------
 
 // From byte `start` on.
@@ -43,5 +55,8 @@ void blend_scalar(const std::uint8_t* top, std::size_t row_bytes, std::size_t st
 // Gives how many bytes are done.
 [[nodiscard]] std::size_t blend_quickly(const std::uint8_t* top, std::size_t row_bytes, const AxisWeights& rows,
                                         const QuickWeights& quick, std::size_t y, std::uint8_t* out);
+// All of them; only where can_take_thirds().
+void blend_thirds(const std::uint8_t* top, std::size_t row_bytes, const AxisWeights& rows, const ThirdsWeights& thirds,
+                  std::size_t y, std::uint8_t* out);
 
 }  // namespace kinglet::camera

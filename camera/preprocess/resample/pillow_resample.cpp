@@ -83,6 +83,10 @@ PillowResize::PillowResize(AxisWeights columns, AxisWeights rows)
   for (std::size_t y = 0; y < rows_.size(); ++y) end_row_ = std::max(end_row_, rows_.first[y] + rows_.count[y]);
   quick_column_weights_ = QuickWeights(columns_);
   quick_row_weights_ = QuickWeights(rows_);
+  if (can_take_thirds()) {
+    column_thirds_ = ThirdsWeights(columns_, kColumnsTogether);
+    row_thirds_ = ThirdsWeights(rows_, kRowsTogether);
+  }
   std::int32_t end_column = 0;
   for (std::size_t x = 0; x < columns_.size(); ++x) {
     end_column = std::max(end_column, columns_.first[x] + columns_.count[x]);
@@ -93,6 +97,7 @@ PillowResize::PillowResize(AxisWeights columns, AxisWeights rows)
     return x;
   };
   quick_columns_ = inside([&](std::size_t x) { return bytes_for(columns_.count[x], quick_column_weights_.steps); });
+  third_columns_ = inside([&](std::size_t) { return bytes_for_thirds(column_thirds_.groups); });
   four_columns_ = inside([&](std::size_t) { return bytes_for_fours(quick_column_weights_.steps); });
 }
 
@@ -126,6 +131,28 @@ std::size_t PillowResize::scratch_size() const {
   return 3 * columns_.size() * static_cast<std::size_t>(end_row_ - first_row_);
 }
 
+void PillowResize::narrow_row(const std::uint8_t* row, Loops loops, std::uint8_t* to) const {
+  std::size_t x = 0;
+  if (loops == Loops::kQuickest && column_thirds_.groups > 0) {
+    x = narrow_thirds(row, columns_, column_thirds_, third_columns_, to);
+  } else if (loops <= Loops::kFours && can_narrow_fours()) {
+    x = narrow_fours(row, columns_, quick_column_weights_, four_columns_, to);
+  }
+  if (loops != Loops::kScalar) x = narrow_quickly(row, columns_, quick_column_weights_, x, quick_columns_, to);
+  narrow_scalar(row, columns_, x, to);
+}
+
+void PillowResize::blend_rows(const std::uint8_t* top, std::size_t y, Loops loops, std::uint8_t* to) const {
+  const std::size_t row_bytes = 3 * columns_.size();
+  if (loops == Loops::kQuickest && row_thirds_.groups > 0) {
+    blend_thirds(top, row_bytes, rows_, row_thirds_, y, to);
+    return;
+  }
+  std::size_t done = 0;
+  if (loops != Loops::kScalar) done = blend_quickly(top, row_bytes, rows_, quick_row_weights_, y, to);
+  blend_scalar(top, row_bytes, done, rows_, y, to);
+}
+
 // `narrowed`: the input rows that any output needs, already as wide as the output.
 void PillowResize::run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out,
                        Loops loops) const {
@@ -133,21 +160,13 @@ void PillowResize::run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::
   auto* output = reinterpret_cast<std::uint8_t*>(out.data());
   const std::size_t row_bytes = 3 * columns_.size();
   KINGLET_CHECK(out.size() == row_bytes * rows_.size() && narrowed.size() >= scratch_size());
-  const bool fours = loops == Loops::kQuickest && can_narrow_fours();
   for (int y = first_row_; y < end_row_; ++y) {
-    const std::uint8_t* row = input + static_cast<std::size_t>(y) * rgb.stride;
-    std::uint8_t* to = narrowed.data() + static_cast<std::size_t>(y - first_row_) * row_bytes;
-    std::size_t x = 0;
-    if (fours) x = narrow_fours(row, columns_, quick_column_weights_, four_columns_, to);
-    if (loops != Loops::kScalar) x = narrow_quickly(row, columns_, quick_column_weights_, x, quick_columns_, to);
-    narrow_scalar(row, columns_, x, to);
+    narrow_row(input + static_cast<std::size_t>(y) * rgb.stride, loops,
+               narrowed.data() + static_cast<std::size_t>(y - first_row_) * row_bytes);
   }
   for (std::size_t y = 0; y < rows_.size(); ++y) {
     const std::uint8_t* top = narrowed.data() + static_cast<std::size_t>(rows_.first[y] - first_row_) * row_bytes;
-    std::uint8_t* to = output + y * row_bytes;
-    const std::size_t done =
-        loops == Loops::kScalar ? 0 : blend_quickly(top, row_bytes, rows_, quick_row_weights_, y, to);
-    blend_scalar(top, row_bytes, done, rows_, y, to);
+    blend_rows(top, y, loops, output + y * row_bytes);
   }
 }
 

@@ -55,6 +55,16 @@ struct QuickWeights {
   std::vector<std::int32_t> whole;
 };
 
+// Weights as three digits of 256, signed bytes: of each `together` inputs, with zeros behind an output's own, the upper
+// digits, the middle ones and the lower ones, `groups` times for each output. None: a weight is nearly two or more.
+struct ThirdsWeights {
+  ThirdsWeights() = default;
+  ThirdsWeights(const AxisWeights& axis, std::size_t together);
+
+  std::size_t groups = 0;
+  std::vector<std::int8_t> parts;
+};
+
 // Resizes 8-bit RGB into rows of R,G,B bytes.
 class PillowResize {
  public:
@@ -64,19 +74,25 @@ class PillowResize {
 
   // `out` holds 3 * columns * rows bytes, `narrowed` scratch_size(). The view must have passed check_view and be as
   // large as the tables expect. All loops give the same bits; those of every x86-64 take half the time, those of AVX2 a
-  // third; a 64-bit ARM has one kind.
-  enum class Loops { kQuickest, kPairs, kScalar };
+  // third, those of AVX-512 with VBMI and VNNI a seventh; a 64-bit ARM has one kind.
+  enum class Loops { kQuickest, kFours, kPairs, kScalar };
   void run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out,
            Loops loops = Loops::kQuickest) const;
   [[nodiscard]] std::size_t scratch_size() const;
 
  private:
+  void narrow_row(const std::uint8_t* row, Loops loops, std::uint8_t* to) const;
+  void blend_rows(const std::uint8_t* top, std::size_t y, Loops loops, std::uint8_t* to) const;
+
   AxisWeights columns_;
   AxisWeights rows_;
   QuickWeights quick_column_weights_;
   QuickWeights quick_row_weights_;
+  ThirdsWeights column_thirds_;
+  ThirdsWeights row_thirds_;
   std::size_t quick_columns_ = 0;  // so many, from the first on, read nothing beyond a row's end in quick loops
   std::size_t four_columns_ = 0;   // and by fours
+  std::size_t third_columns_ = 0;  // and in thirds
   int first_row_ = 0;              // input rows that any output needs: [first_row_, end_row_)
   int end_row_ = 0;
 };

@@ -46,13 +46,41 @@ TEST(PillowResize, GivesTheBitsOfItsScalarLoops) {
     std::vector<std::uint8_t> scratch(resize.scratch_size());
     std::vector<std::byte> expected(3 * static_cast<std::size_t>(across.keep) * static_cast<std::size_t>(down.keep));
     resize.run(plane, scratch, expected, PillowResize::Loops::kScalar);
-    for (const auto loops : {PillowResize::Loops::kQuickest, PillowResize::Loops::kPairs}) {
+    for (const auto loops :
+         {PillowResize::Loops::kQuickest, PillowResize::Loops::kFours, PillowResize::Loops::kPairs}) {
       std::ranges::fill(scratch, std::uint8_t{1});  // those of the run before are right
       std::vector<std::byte> found(expected.size(), std::byte{1});
       resize.run(plane, scratch, found, loops);
       ASSERT_EQ(found, expected) << "seed " << seed;
     }
   }
+}
+
+TEST(ThirdsWeights, AreTheWeightsWithNothingBehindThem) {
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    std::mt19937 random(seed);
+    const AxisSpan span = make_span(random);
+    const AxisWeights axis = make_weights(span, static_cast<engine::Interpolation>(random() % 3), Antialias::kOn);
+    const std::size_t together = random() % 2 == 0 ? 4 : 16;
+    const ThirdsWeights thirds(axis, together);
+    const auto window = static_cast<std::size_t>(axis.window);
+    ASSERT_GT(thirds.groups, 0U) << "seed " << seed;
+    for (std::size_t i = 0; i < axis.size(); ++i) {
+      for (std::size_t k = 0; k < thirds.groups * together; ++k) {
+        const std::int8_t* const part =
+            thirds.parts.data() + 3 * together * (i * thirds.groups + k / together) + k % together;
+        const std::int32_t wanted = k < static_cast<std::size_t>(axis.count[i]) ? axis.weights[i * window + k] : 0;
+        ASSERT_EQ((part[0] * 256 + part[together]) * 256 + part[2 * together], wanted) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(ThirdsWeights, AreNoneWhereOneHasMoreThanThreeDigits) {
+  AxisWeights axis{.window = 1, .first = {0}, .count = {1}, .weights = {127 << 16}};
+  EXPECT_EQ(ThirdsWeights(axis, 4).parts, (std::vector<std::int8_t>{127, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  axis.weights = {-(2 << kWeightBits)};
+  EXPECT_EQ(ThirdsWeights(axis, 4).groups, 0U);
 }
 
 }  // namespace
