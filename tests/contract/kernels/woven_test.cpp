@@ -139,6 +139,26 @@ constexpr Numbers kHalves{.lanes = 8, .expect = expect_halves};
 TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kHalves); }
 TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
 
+// Sums of -0, as of the numbers that were too small.
+TEST(WovenHalf, EndsWithTheZeroThatTheProcessorHasOfTwo) {
+  Random random(1);
+  for (const auto& [range, is_negative] :
+       {std::pair(xnn::Range{.max = 0}, true), {xnn::Range{.min = 0}, false}, {xnn::Range{}, true}}) {
+    Layer layer = finished(random, {.input_height = 3, .input_width = 3, .input_channels = 8, .output_channels = 9},
+                           true, false, range);
+    std::ranges::fill(layer.input.mutable_data<float>(), -0.0F);
+    std::ranges::fill(layer.weights, 1.0F);
+    std::ranges::fill(layer.bias, -0.0F);
+    for (const std::string_view form : kHalfForms) {
+      if (!row_named(form).offer(layer.work().in_halves().value())) continue;
+      for (const float number : run_in_halves(row_named(form), layer, 1)) {
+        EXPECT_EQ(number, 0) << form;
+        EXPECT_EQ(std::signbit(number), is_negative) << form << ", at least " << range.min << ", at most " << range.max;
+      }
+    }
+  }
+}
+
 // A first layer, pixels, and an addition at the end.
 constexpr std::string_view kThreeLayers = R"(
 %x = input f32[1,3,21,19]

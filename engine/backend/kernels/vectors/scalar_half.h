@@ -24,9 +24,15 @@ struct ScalarHalf {
   static Half set(Half number) { return number; }
   static Half add(Half a, Half b) { return rounded(wide(a) + wide(b)); }
   static Half fma(Half a, Half b, Half c) { return rounded(wide(a) * wide(b) + wide(c)); }
-  // The first operand comes back where it is not a number; of two zeros the second.
-  static Half max(Half a, Half b) { return wide(a) <= wide(b) ? b : a; }
-  static Half min(Half a, Half b) { return wide(b) <= wide(a) ? b : a; }
+  // What is no number stays so; of two zeros -0 is the smaller one.
+  static Half max(Half a, Half b) {
+    const double x = wide(a), y = wide(b);
+    return to_half(static_cast<float>(x < y || (x == y && std::signbit(x)) ? y : x));
+  }
+  static Half min(Half a, Half b) {
+    const double x = wide(a), y = wide(b);
+    return to_half(static_cast<float>(y < x || (x == y && !std::signbit(x)) ? y : x));
+  }
 
  private:
   static double flushed(double x) { return std::abs(x) < 0x1p-14 ? std::copysign(0.0, x) : x; }
