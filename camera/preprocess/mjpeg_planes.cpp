@@ -68,8 +68,11 @@ Result<void> MjpegPlanes::decode(const FrameView& view, int min_width, int min_h
     pointers[i] = buffers_[i].data();
     strides[i] = static_cast<int>(planes_[i].stride);
   }
+  // At half its size the colours of 4:2:0 would be read with tables of the quick transform that are not for the one
+  // they go through. What is reduced has transforms of its own, whatever is wished for the others.
+  const int transform = width_ == view.width ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT;
   const int status = tjDecompressToYUVPlanes(handle_.get(), bytes, size, pointers.data(), width_, strides.data(),
-                                             height_, TJFLAG_LIMITSCANS | TJFLAG_FASTDCT);
+                                             height_, TJFLAG_LIMITSCANS | transform);
   if (status != 0 && !(tjGetErrorCode(handle_.get()) == TJERR_WARNING && is_harmless(tjGetErrorStr2(handle_.get())))) {
     return fail(ErrorCode::kBadData, "MJPEG frame is damaged: " + printable(tjGetErrorStr2(handle_.get())));
   }

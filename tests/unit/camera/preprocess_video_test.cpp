@@ -153,6 +153,8 @@ double jpeg_difference(int width, int height) {
 
 TEST(PreprocessMjpeg, ReducesLargeFramesWhileDecodingThem) { EXPECT_LT(jpeg_difference(1280, 720), 2.0); }
 
+TEST(PreprocessMjpeg, KeepsColoursWhenAHalfIsEnough) { EXPECT_LT(jpeg_difference(320, 270), 2.0); }
+
 TEST(PreprocessMjpeg, TakesOddSizes) { EXPECT_LT(jpeg_difference(323, 241), 2.0); }
 
 Error error_of(const FrameView& view) {
