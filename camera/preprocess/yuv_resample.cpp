@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/preprocess/yuv_resample.h"
 
+#include <algorithm>
+
+#include "camera/preprocess/resample/plane_boxes.h"
 #include "engine/base/check.h"
 
 namespace kinglet::camera {
@@ -12,6 +15,16 @@ AxisSpan in_samples(AxisSpan span, int coarser) {
   span.begin /= coarser;
   span.length /= coarser;
   return span;
+}
+
+// The channels that are made together: those of a plane, and U and V also where each has one, of the same shape.
+std::vector<std::vector<std::size_t>> jobs_of(const YuvLayout& layout) {
+  const auto& [y, u, v] = layout;
+  if (y.plane == u.plane) return {{0, 1, 2}};
+  const bool alike = u.plane == v.plane || (u.plane + 1 == v.plane && u.layout.step == v.layout.step &&
+                                            u.coarser_x == v.coarser_x && u.coarser_y == v.coarser_y);
+  if (alike) return {{0}, {1, 2}};
+  return {{0}, {1}, {2}};
 }
 
 }  // namespace
@@ -33,29 +46,33 @@ YuvLayout yuv_layout(PixelFormat format) {
 YuvResample::YuvResample(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
                          const YuvFactors& factors)
     : factors_(factors) {
-  const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
-  for (std::size_t plane = 0; plane < 3; ++plane) {
-    std::vector<PlaneResample::Channel> channels;
-    std::vector<std::size_t> indices;
-    int coarser_y = 1;
-    for (std::size_t c = 0; c < 3; ++c) {
-      if (layout[c].plane != plane) continue;
-      channels.push_back({layout[c].layout, make_weights(in_samples(geometry.columns, layout[c].coarser_x),
-                                                         recipe.interpolation, antialias)});
-      indices.push_back(c);
-      coarser_y = layout[c].coarser_y;
-    }
-    if (channels.empty()) continue;
-    AxisWeights rows = make_weights(in_samples(geometry.rows, coarser_y), recipe.interpolation, antialias);
-    std::optional<PlaneReduce> reduce = PlaneReduce::make(channels, rows);
-    if (reduce) {
-      jobs_.push_back({plane, std::move(*reduce), std::move(indices)});
-    } else {
-      jobs_.push_back({plane, PlaneResample(channels, std::move(rows)), std::move(indices)});
-    }
-  }
+  for (const std::vector<std::size_t>& together : jobs_of(layout)) add_job(layout, geometry, recipe, together);
   for (auto& row : yuv_) row.resize(static_cast<std::size_t>(geometry.columns.keep));
   for (auto& row : rgb_) row.resize(static_cast<std::size_t>(geometry.columns.keep));
+}
+
+void YuvResample::add_job(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
+                          const std::vector<std::size_t>& together) {
+  const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
+  const YuvChannel& finest = layout[together.front()];
+  const AxisSpan lines = in_samples(geometry.rows, finest.coarser_y);
+  // Only a filter that means all pixels can have them in boxes.
+  const bool boxed = recipe.antialias && recipe.interpolation == engine::Interpolation::kBilinear;
+  const Boxes boxes = boxed ? boxes_for(in_samples(geometry.columns, finest.coarser_x), lines) : Boxes{};
+  std::vector<PlaneResample::Channel> channels;
+  for (const std::size_t c : together) {
+    const int side = std::max(1, boxes.columns * finest.coarser_x / layout[c].coarser_x);
+    channels.push_back({layout[c].layout, make_weights(in_samples(geometry.columns, layout[c].coarser_x),
+                                                       recipe.interpolation, antialias, side)});
+  }
+  const AxisWeights rows = make_weights(lines, recipe.interpolation, antialias, boxes.rows);
+  if (std::optional<PlaneReduce> reduce = PlaneReduce::make(channels, rows, boxes)) {
+    jobs_.push_back({finest.plane, std::move(*reduce), together});
+  } else if (finest.plane != layout[together.back()].plane) {
+    for (const std::size_t c : together) add_job(layout, geometry, recipe, {c});
+  } else {
+    jobs_.push_back({finest.plane, PlaneResample(channels, rows), together});
+  }
 }
 
 std::array<const std::uint8_t*, 3> YuvResample::rgb_row(const std::array<Plane, 3>& planes, std::size_t y) {
@@ -63,7 +80,8 @@ std::array<const std::uint8_t*, 3> YuvResample::rgb_row(const std::array<Plane, 
     std::array<std::uint8_t*, 3> rows{};
     for (std::size_t i = 0; i < job.channels.size(); ++i) rows[i] = yuv_[job.channels[i]].data();
     const std::span outputs = std::span(rows).first(job.channels.size());
-    std::visit([&](auto& resample) { resample.run_row(planes[job.plane], y, outputs); }, job.resample);
+    std::visit([&](auto& resample) { resample.run_row(std::span(planes).subspan(job.plane), y, outputs); },
+               job.resample);
   }
   yuv_row_to_rgb(factors_, {yuv_[0].data(), yuv_[1].data(), yuv_[2].data()}, rgb_[0].size(),
                  {rgb_[0].data(), rgb_[1].data(), rgb_[2].data()});

@@ -73,10 +73,14 @@ class YuvResample {
 
  private:
   struct Job {
-    std::size_t plane;
+    std::size_t plane;  // of the first channel
     std::variant<PlaneResample, PlaneReduce> resample;
     std::vector<std::size_t> channels;
   };
+  // Of channels that are `together`.
+  void add_job(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
+               const std::vector<std::size_t>& together);
+
   YuvFactors factors_;
   std::vector<Job> jobs_;
   std::array<std::vector<std::uint8_t>, 3> yuv_;

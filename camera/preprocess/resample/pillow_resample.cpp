@@ -48,13 +48,16 @@ std::int32_t to_fixed(double weight) {
 
 }  // namespace
 
-AxisWeights make_weights(const AxisSpan& span, Interpolation interpolation, Antialias antialias) {
+AxisWeights make_weights(const AxisSpan& span, Interpolation interpolation, Antialias antialias, int box) {
   KINGLET_CHECK(span.input_size > 0 && span.output_size > 0 && span.length > 0 && span.skip >= 0 && span.keep > 0 &&
                 span.skip + span.keep <= span.output_size);
   if (interpolation == Interpolation::kNearest) return make_nearest(span);
   const auto filter = interpolation == Interpolation::kBilinear ? triangle : cubic;
   const double step = span.length / span.output_size;
-  const double filter_scale = antialias == Antialias::kOn ? std::max(step, 1.0) : 1.0;
+  // A triangle of this half width has a sixth of its square as variance; a box that inputs come from and that their
+  // weights go to has twice a twelfth of box * box - 1.
+  const double narrowed = box > 1 ? std::sqrt(step * step - (box * box - 1)) : step;
+  const double filter_scale = antialias == Antialias::kOn ? std::max(narrowed, 1.0) : 1.0;
   const double support = (interpolation == Interpolation::kBilinear ? 1.0 : 2.0) * filter_scale;
   AxisWeights axis;
   axis.window = static_cast<int>(std::ceil(support)) * 2 + 1;

@@ -39,8 +39,10 @@ struct AxisSpan {
 
 enum class Antialias { kOff, kOn };
 
-// kBilinear and kBicubic (a = -0.5); kNearest gives windows of one pixel.
-[[nodiscard]] AxisWeights make_weights(const AxisSpan& span, engine::Interpolation interpolation, Antialias antialias);
+// kBilinear and kBicubic (a = -0.5); kNearest gives windows of one pixel. `box`: inputs that will be put together
+// (in_boxes), for which the filter of an antialiased reduction is narrower by as much as they make it wider.
+[[nodiscard]] AxisWeights make_weights(const AxisSpan& span, engine::Interpolation interpolation, Antialias antialias,
+                                       int box = 1);
 
 // Weights as the quick loops read them: `steps` numbers for each output, zeros behind its own, so that four inputs can
 // be taken at a time. On x86-64 in halves of 11 bits, each with that of the next input in one number, which is how two

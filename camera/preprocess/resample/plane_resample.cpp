@@ -65,7 +65,8 @@ PlaneResample::PlaneResample(std::span<const Channel> channels, AxisWeights rows
   }
 }
 
-void PlaneResample::run_row(const Plane& plane, std::size_t y, std::span<std::uint8_t* const> outputs) {
+void PlaneResample::run_row(std::span<const Plane> planes, std::size_t y, std::span<std::uint8_t* const> outputs) {
+  const Plane& plane = planes.front();
   const auto* top = reinterpret_cast<const std::uint8_t*>(plane.bytes.data()) +
                     static_cast<std::size_t>(rows_.first[y]) * plane.stride + first_byte_;
   blend_rows(top, plane.stride, bytes_, row_weights_.data() + y * static_cast<std::size_t>(rows_.window),

@@ -30,8 +30,8 @@ class PlaneResample {
   };
   PlaneResample(std::span<const Channel> channels, AxisWeights rows);
 
-  // Output row `y` of each channel into outputs[i] (as long as the channel's columns).
-  void run_row(const Plane& plane, std::size_t y, std::span<std::uint8_t* const> outputs);
+  // Output row `y` of each channel of the first plane into outputs[i] (as long as the channel's columns).
+  void run_row(std::span<const Plane> planes, std::size_t y, std::span<std::uint8_t* const> outputs);
 
  private:
   struct Narrow {

@@ -15,6 +15,17 @@ namespace kinglet::camera {
 namespace {
 
 constexpr int kHalf = 1 << (kSmallBits - 1);
+// Weights of a window that stand together in Windows::woven, and what their number is a multiple of.
+#if defined(__x86_64__)
+constexpr std::size_t kTogether = 4;
+constexpr std::size_t kTakenBy = 4;
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+constexpr std::size_t kTogether = 1;
+constexpr std::size_t kTakenBy = 2;
+#else
+constexpr std::size_t kTogether = 0;  // there is no such processor
+constexpr std::size_t kTakenBy = 1;
+#endif
 
 void blend_scalar(const std::uint8_t* top, std::size_t stride, std::size_t length, const std::uint8_t* weights,
                   std::int32_t count, std::uint8_t* out) {
@@ -42,14 +53,24 @@ void narrow_scalar(const std::uint8_t* row, const std::int32_t* first, const std
   }
 }
 
-// One row after the other.
-template <auto narrow>
-void narrow_each(const ByteRows& rows, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
-                 std::size_t length, const OutRows& out) {
-  for (std::size_t i = 0; i < rows.size(); ++i) narrow(rows[i], first, weights, window, length, out[i]);
+// The outputs from `x` on.
+void narrow_rest(const std::uint8_t* row, const Windows& windows, std::size_t x, std::uint8_t* out) {
+  const std::size_t window = windows.window;
+  narrow_scalar(row, windows.first.data() + x, windows.weights.data() + x * window, window, windows.first.size() - x,
+                out + x);
+}
+void narrow_all_scalar(const std::uint8_t* row, const Windows& windows, std::uint8_t* out) {
+  narrow_rest(row, windows, 0, out);
 }
 
-constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_scalar, narrow_each<narrow_scalar>};
+// One row after the other.
+template <auto narrow>
+void narrow_each(const ByteRows& rows, const Windows& windows, const OutRows& out) {
+  for (std::size_t i = 0; i < rows.size(); ++i) narrow(rows[i], windows, out[i]);
+}
+
+constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_all_scalar,
+                                narrow_each<narrow_all_scalar>};
 
 // Sums fit 16 bits with their sign: at most 255 * 128 and the half.
 constexpr std::size_t kBlendBlock = 64;
@@ -87,14 +108,14 @@ template <NarrowBlock block>
 }
 
 template <NarrowBlock half, NarrowBlock one, NarrowBlock two, NarrowBlock any>
-[[maybe_unused]] void narrow_row(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
-                                 std::size_t window, std::size_t length, std::uint8_t* out) {
+[[maybe_unused]] void narrow_row(const std::uint8_t* row, const Windows& windows, std::uint8_t* out) {
+  const std::size_t window = windows.window;
   const auto blocks = window == kHalfWindow      ? &narrow_blocks<half>
                       : window == kByteLanes     ? &narrow_blocks<one>
                       : window == 2 * kByteLanes ? &narrow_blocks<two>
                                                  : &narrow_blocks<any>;
-  const std::size_t x = blocks(row, first, weights, window, length, out);
-  narrow_scalar(row, first + x, weights + x * window, window, length - x, out + x);
+  const std::size_t x = blocks(row, windows.first.data(), windows.weights.data(), window, windows.first.size(), out);
+  narrow_rest(row, windows, x, out);
 }
 
 #if defined(__x86_64__)
@@ -231,8 +252,45 @@ constexpr auto narrow_avx512 = narrow_row<narrow_halves_avx512, narrow_block_avx
 constexpr auto narrow_avx2 = narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>,
                                         narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>;
 
-constexpr std::array<ReduceKernels, 3> kKernels{
-    {{"avx512", blend_blocks<blend_block_avx512>, split_avx2, narrow_avx512, narrow_each<narrow_avx512>},
+#define KINGLET_VBMI __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vnni,avx512vbmi")))
+
+// Sixteen outputs of each row, whose bytes come from a register: four of each window at once.
+template <std::size_t kRows>
+KINGLET_VBMI void look_up_rows(const std::array<const std::uint8_t*, kRows>& rows, const Windows& windows,
+                               const std::array<std::uint8_t*, kRows>& out) {
+  const std::size_t length = windows.first.size();
+  const std::size_t groups = windows.taken / kTogether;
+  const std::uint8_t* woven = windows.woven.data();
+  const __m512i four = _mm512_set1_epi8(4);
+  for (std::size_t done = 0; done < length; done += kByteLanes, woven += 64 * (1 + groups)) {
+    const std::size_t x = std::min(done, length - kByteLanes);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const __m512i bytes = _mm512_loadu_si512(rows[r] + windows.first[x]);
+      __m512i places = _mm512_loadu_si512(woven);
+      __m512i sums = _mm512_set1_epi32(kHalf);
+      for (std::size_t group = 1; group <= groups; ++group) {
+        sums =
+            _mm512_dpbusd_epi32(sums, _mm512_permutexvar_epi8(places, bytes), _mm512_loadu_si512(woven + 64 * group));
+        places = _mm512_add_epi8(places, four);
+      }
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out[r] + x),
+                       _mm512_cvtepi32_epi8(_mm512_srli_epi32(sums, kSmallBits)));
+    }
+  }
+}
+
+KINGLET_VBMI void narrow_vbmi(const std::uint8_t* row, const Windows& windows, std::uint8_t* out) {
+  if (windows.woven.empty()) return narrow_avx512(row, windows, out);
+  look_up_rows<1>({row}, windows, {out});
+}
+KINGLET_VBMI void narrow_both_vbmi(const ByteRows& rows, const Windows& windows, const OutRows& out) {
+  if (windows.woven.empty()) return narrow_each<narrow_avx512>(rows, windows, out);
+  look_up_rows<2>(rows, windows, out);
+}
+
+constexpr std::array<ReduceKernels, 4> kKernels{
+    {{"avx512vbmi", blend_blocks<blend_block_avx512>, split_avx2, narrow_vbmi, narrow_both_vbmi},
+     {"avx512", blend_blocks<blend_block_avx512>, split_avx2, narrow_avx512, narrow_each<narrow_avx512>},
      {"avx2", blend_blocks<blend_block_avx2>, split_avx2, narrow_avx2, narrow_each<narrow_avx2>},
      kScalar}};
 
@@ -314,11 +372,6 @@ template <std::size_t kWindow, std::size_t kRows>
                                                     std::int32_t first, const std::uint8_t* weights,
                                                     std::size_t any_window) {
   Dots<kRows> dots;
-  if constexpr (kWindow == kHalfWindow) {
-    const uint8x8_t by = vld1_u8(weights);
-    for (std::size_t r = 0; r < kRows; ++r) dots[r] = vmull_u8(vld1_u8(rows[r] + first), by);
-    return dots;
-  }
   std::array<const std::uint8_t*, kRows> from;
   for (std::size_t r = 0; r < kRows; ++r) {
     from[r] = rows[r] + first;
@@ -369,22 +422,98 @@ std::size_t narrow_blocks_neon(const std::array<const std::uint8_t*, kRows>& giv
   return x;
 }
 
-template <std::size_t kRows>
-void narrow_rows_neon(const std::array<const std::uint8_t*, kRows>& rows, const std::int32_t* first,
-                      const std::uint8_t* weights, std::size_t window, std::size_t length,
-                      const std::array<std::uint8_t*, kRows>& out) {
-  const auto blocks = window == kHalfWindow      ? &narrow_blocks_neon<kHalfWindow, kRows>
-                      : window == kByteLanes     ? &narrow_blocks_neon<kByteLanes, kRows>
-                      : window == 2 * kByteLanes ? &narrow_blocks_neon<2 * kByteLanes, kRows>
-                                                 : &narrow_blocks_neon<0, kRows>;
-  const std::size_t x = blocks(rows, first, weights, window, length, out);
-  for (std::size_t r = 0; r < kRows; ++r)
-    narrow_scalar(rows[r], first + x, weights + x * window, window, length - x, out[r] + x);
+// kReach bytes of a row, or so many sixteens of them as are needed.
+template <std::size_t kSixteens>
+struct Bytes;
+template <>
+struct Bytes<2> {
+  uint8x16x2_t at;
+  explicit Bytes(const std::uint8_t* from) : at(vld1q_u8_x2(from)) {}
+  [[nodiscard]] uint8x16_t operator[](uint8x16_t places) const { return vqtbl2q_u8(at, places); }
+};
+template <>
+struct Bytes<3> {
+  uint8x16x3_t at;
+  explicit Bytes(const std::uint8_t* from) : at(vld1q_u8_x3(from)) {}
+  [[nodiscard]] uint8x16_t operator[](uint8x16_t places) const { return vqtbl3q_u8(at, places); }
+};
+template <>
+struct Bytes<4> {
+  uint8x16x4_t at;
+  explicit Bytes(const std::uint8_t* from) : at(vld1q_u8_x4(from)) {}
+  [[nodiscard]] uint8x16_t operator[](uint8x16_t places) const { return vqtbl4q_u8(at, places); }
+};
+
+// Sixteen outputs of as many rows as are given, whose bytes come from registers: of every window its first byte, of
+// every window its second one, and so on.
+template <std::size_t kSixteens, std::size_t... kRow>
+[[gnu::always_inline]] inline void look_up_block(const std::array<const std::uint8_t*, sizeof...(kRow)>& rows,
+                                                 const std::uint8_t* woven, std::size_t taken,
+                                                 const std::array<std::uint8_t*, sizeof...(kRow)>& out,
+                                                 std::index_sequence<kRow...> /*rows*/) {
+  const std::array bytes{Bytes<kSixteens>(rows[kRow])...};
+  const uint8x16_t one = vdupq_n_u8(1);
+  const uint16x8_t zero = vdupq_n_u16(0);
+  std::array sums{std::pair((void(kRow), zero), zero)...};
+  uint8x16_t places = vld1q_u8(woven);
+  const auto add = [](std::pair<uint16x8_t, uint16x8_t>& sum, uint8x16_t found, uint8x16_t weights) {
+    sum.first = vmlal_u8(sum.first, vget_low_u8(found), vget_low_u8(weights));
+    sum.second = vmlal_high_u8(sum.second, found, weights);
+  };
+  for (const std::uint8_t* end = woven + kByteLanes * taken; woven != end;) {
+    woven += kByteLanes;
+    const uint8x16x2_t weights = vld1q_u8_x2(woven);
+    woven += kByteLanes;
+    (add(sums[kRow], bytes[kRow][places], weights.val[0]), ...);
+    places = vaddq_u8(places, one);
+    (add(sums[kRow], bytes[kRow][places], weights.val[1]), ...);
+    places = vaddq_u8(places, one);
+  }
+  (vst1q_u8(out[kRow], vrshrn_high_n_u16(vrshrn_n_u16(sums[kRow].first, kSmallBits), sums[kRow].second, kSmallBits)),
+   ...);
 }
 
-void narrow_neon(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
-                 std::size_t length, std::uint8_t* out) {
-  narrow_rows_neon<1>({row}, first, weights, window, length, {out});
+template <std::size_t kSixteens, std::size_t kRows>
+void look_up_rows(const std::array<const std::uint8_t*, kRows>& given, const Windows& windows,
+                  const std::array<std::uint8_t*, kRows>& out) {
+  const std::array<const std::uint8_t*, kRows> rows = given;  // what is written might be these
+  const std::array<std::uint8_t*, kRows> to = out;
+  const std::size_t length = windows.first.size();
+  const std::size_t taken = windows.taken;
+  const std::int32_t* first = windows.first.data();
+  const std::uint8_t* woven = windows.woven.data();
+  for (std::size_t done = 0; done < length; done += kByteLanes, woven += kByteLanes * (1 + taken)) {
+    const std::size_t x = std::min(done, length - kByteLanes);
+    std::array<const std::uint8_t*, kRows> from;
+    std::array<std::uint8_t*, kRows> outputs;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      from[r] = rows[r] + first[x];
+      outputs[r] = to[r] + x;
+    }
+    look_up_block<kSixteens>(from, woven, taken, outputs, std::make_index_sequence<kRows>());
+  }
+}
+
+template <std::size_t kRows>
+void narrow_rows_neon(const std::array<const std::uint8_t*, kRows>& rows, const Windows& windows,
+                      const std::array<std::uint8_t*, kRows>& out) {
+  if (!windows.woven.empty()) {
+    const auto look_up = windows.reach <= 2 * kByteLanes   ? &look_up_rows<2, kRows>
+                         : windows.reach <= 3 * kByteLanes ? &look_up_rows<3, kRows>
+                                                           : &look_up_rows<4, kRows>;
+    return look_up(rows, windows, out);
+  }
+  const std::size_t window = windows.window;
+  const auto blocks = window == kByteLanes       ? &narrow_blocks_neon<kByteLanes, kRows>
+                      : window == 2 * kByteLanes ? &narrow_blocks_neon<2 * kByteLanes, kRows>
+                                                 : &narrow_blocks_neon<0, kRows>;
+  const std::size_t whole = window < kByteLanes ? 0 : windows.first.size();
+  const std::size_t x = blocks(rows, windows.first.data(), windows.weights.data(), window, whole, out);
+  for (std::size_t r = 0; r < kRows; ++r) narrow_rest(rows[r], windows, x, out[r]);
+}
+
+void narrow_neon(const std::uint8_t* row, const Windows& windows, std::uint8_t* out) {
+  narrow_rows_neon<1>({row}, windows, {out});
 }
 
 constexpr std::array<ReduceKernels, 2> kKernels{
@@ -399,10 +528,35 @@ constexpr std::array<ReduceKernels, 1> kKernels{{kScalar}};
 
 }  // namespace
 
+Windows::Windows(std::vector<std::int32_t> first_bytes, std::vector<std::uint8_t> all_weights, std::size_t bytes,
+                 std::size_t taps)
+    : first(std::move(first_bytes)),
+      weights(std::move(all_weights)),
+      window(bytes),
+      taken((taps + kTakenBy - 1) / kTakenBy * kTakenBy) {
+  if (kTogether == 0 || first.size() < kByteLanes) return;
+  for (std::size_t done = 0; done < first.size(); done += kByteLanes) {
+    const std::size_t x = std::min(done, first.size() - kByteLanes);
+    for (std::size_t i = x; i < x + kByteLanes; ++i) {
+      const std::int32_t place = first[i] - first[x];
+      reach = std::max(reach, place < 0 ? SIZE_MAX : static_cast<std::size_t>(place) + taps);
+      for (std::size_t k = 0; k < kTogether; ++k)
+        woven.push_back(static_cast<std::uint8_t>(place + static_cast<int>(k)));
+    }
+    for (std::size_t from = 0; from < taken; from += kTogether) {
+      for (std::size_t i = x; i < x + kByteLanes; ++i) {
+        for (std::size_t k = from; k < from + kTogether; ++k) woven.push_back(k < window ? weights[i * window + k] : 0);
+      }
+    }
+  }
+  if (reach > kReach) woven.clear();
+}
+
 std::span<const ReduceKernels> reduce_kernels() {
   std::span<const ReduceKernels> all = kKernels;
 #if defined(__x86_64__)
-  if (!has_avx512()) all = all.subspan(1);
+  if (__builtin_cpu_supports("avx512vbmi") == 0) all = all.subspan(1);
+  if (!has_avx512()) all = all.last(2);
   if (!__builtin_cpu_supports("avx2")) all = all.last(1);
 #endif
   return all;

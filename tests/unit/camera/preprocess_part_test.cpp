@@ -31,14 +31,14 @@ Image scene(int level) {
   return image;
 }
 
-std::vector<std::byte> shown(const FrameView& view) {
+std::vector<std::byte> shown(const FrameView& view, const CropRect& part = kPart) {
   engine::Recipe recipe;
   recipe.std = {1, 1, 1};
   std::vector<std::byte> memory(std::size_t{3} * kSide * kSide);
   Preprocessor preprocessor(recipe, kSide, kSide);
   MjpegPlanes decoder;
   const auto used = preprocessor.run_part(
-      view, kPart, {}, {.bytes = memory, .type = engine::DataType::kU8, .width = kSide, .height = kSide}, decoder);
+      view, part, {}, {.bytes = memory, .type = engine::DataType::kU8, .width = kSide, .height = kSide}, decoder);
   EXPECT_TRUE(used) << describe(used.error());
   return memory;
 }
@@ -67,6 +67,21 @@ TEST_P(PreprocessPart, OfADarkSceneIsShownAsInLight) {
 
 TEST_P(PreprocessPart, OfABrightSceneIsLeftAsItIs) {
   EXPECT_GT(largest_difference(shown_of(76), shown_of(4 * 28)), 30);
+}
+
+// More than four pixels for one of the input along each axis, in whole blocks of a JPEG.
+TEST_P(PreprocessPart, OfManyPixelsShowsNothingBesideIt) {
+  constexpr CropRect kLarge{.x = 80, .y = 48, .width = 400, .height = 416};
+  const auto [format, range] = GetParam();
+  const auto beside = [&, format = format, range = range](int level) {
+    const Image image = kinglet::testing::painted(640, 480, [=](int x, int y) {
+      const bool inside = x >= kLarge.x && x < kLarge.x + kLarge.width && y >= kLarge.y && y < kLarge.y + kLarge.height;
+      return inside ? std::array{x % 256, y % 256, (x * y) % 200} : std::array{level, level, level};
+    });
+    if (format == PixelFormat::kRgb888) return shown(image.view(), kLarge);
+    return shown(make_video_frame(image, format, ColorMatrix::kBt601, range).view, kLarge);
+  };
+  EXPECT_EQ(beside(0), beside(255));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, PreprocessPart,

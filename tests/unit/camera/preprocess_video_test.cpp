@@ -63,6 +63,28 @@ TEST_P(PreprocessVideo, AgreesWithTheStillOfTheSameScene) {
   }
 }
 
+// So much smaller that boxes come first, also where their last ones are cut.
+TEST_P(PreprocessVideo, AgreesWithTheStillOfAMuchLargerScene) {
+  const Image scene = make_scene(1278, 722);
+  const VideoFrame frame = make_video_frame(scene, GetParam().format, GetParam().matrix, GetParam().range);
+  for (const std::optional<CropRect>& crop : {std::optional<CropRect>(), {CropRect{201, 77, 901, 603}}}) {
+    const auto still = run(plain_recipe(), scene.view(), 96, 96, crop);
+    const auto video = run(plain_recipe(), frame.view, 96, 96, crop);
+    EXPECT_LT(kinglet::testing::mean_difference(still, video), 1.5);
+    EXPECT_LT(kinglet::testing::largest_difference(still, video), 12);
+  }
+}
+
+// Single pixels are what a recipe without antialiasing means: none is put together with others.
+TEST_P(PreprocessVideo, ShowsSinglePixelsOfALargeSceneWithoutAntialiasing) {
+  if (GetParam().format == PixelFormat::kMjpeg) GTEST_SKIP() << "decodes to fewer pixels";
+  const Image scene = make_scene(960, 720);
+  const VideoFrame frame = make_video_frame(scene, GetParam().format, GetParam().matrix, GetParam().range);
+  engine::Recipe recipe = plain_recipe();
+  recipe.antialias = false;
+  EXPECT_LT(kinglet::testing::mean_difference(run(recipe, scene.view(), 96, 96), run(recipe, frame.view, 96, 96)), 1.5);
+}
+
 TEST_P(PreprocessVideo, AgreesWithTheStillOfTheSameCrop) {
   const Image scene = make_scene(320, 240);
   const VideoFrame frame = make_video_frame(scene, GetParam().format, GetParam().matrix, GetParam().range);
