@@ -76,7 +76,7 @@ class PillowResize {
 
   // `out` holds 3 * columns * rows bytes, `narrowed` scratch_size(). The view must have passed check_view and be as
   // large as the tables expect. All loops give the same bits; those of every x86-64 take half the time, those of AVX2 a
-  // third, those of AVX-512 with VBMI and VNNI a seventh; a 64-bit ARM has one kind.
+  // third, those of AVX-512 with VBMI and VNNI a sixth; a 64-bit ARM has one kind.
   enum class Loops { kQuickest, kFours, kPairs, kScalar };
   void run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out,
            Loops loops = Loops::kQuickest) const;
