@@ -73,7 +73,7 @@ TEST_P(PreprocessPart, OfABrightSceneIsLeftAsItIs) {
 TEST_P(PreprocessPart, OfManyPixelsShowsNothingBesideIt) {
   constexpr CropRect kLarge{.x = 80, .y = 48, .width = 400, .height = 416};
   const auto [format, range] = GetParam();
-  const auto beside = [&, format = format, range = range](int level) {
+  const auto beside = [&](int level) {
     const Image image = kinglet::testing::painted(640, 480, [=](int x, int y) {
       const bool inside = x >= kLarge.x && x < kLarge.x + kLarge.width && y >= kLarge.y && y < kLarge.y + kLarge.height;
       return inside ? std::array{x % 256, y % 256, (x * y) % 200} : std::array{level, level, level};
