@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/decode/decode.h"
 
-#include <turbojpeg.h>
-
 #include <algorithm>
-#include <memory>
 
 #include "camera/decode/decode_parts.h"
-#include "camera/decode/to_rgb.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -25,13 +21,6 @@ Result<Kind> kind_of(Bytes bytes) {
   return fail(ErrorCode::kBadData, "not a JPEG or PNG picture (by its first bytes)", {},
               "convert it to JPEG or PNG first");
 }
-
-struct JpegHandleDeleter {
-  void operator()(void* handle) const { tjDestroy(handle); }
-};
-struct JpegBufferDeleter {
-  void operator()(unsigned char* buffer) const { tjFree(buffer); }
-};
 
 }  // namespace
 
@@ -116,27 +105,6 @@ Image means_of(const Image& image, int times) {
     }
   }
   return small;
-}
-
-Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality) {
-  KINGLET_TRY(check_view(view));
-  if (view.format != PixelFormat::kRgb888) {
-    const Image rgb = KINGLET_TRY(to_rgb(view));
-    return encode_jpeg(rgb.view(), quality);
-  }
-  const std::unique_ptr<void, JpegHandleDeleter> handle(tjInitCompress());
-  if (!handle) return fail(ErrorCode::kInternal, "the JPEG encoder cannot start");
-  unsigned char* raw = nullptr;
-  unsigned long size = 0;
-  const int status = tjCompress2(handle.get(), reinterpret_cast<const unsigned char*>(view.planes[0].bytes.data()),
-                                 view.width, static_cast<int>(view.planes[0].stride), view.height, TJPF_RGB, &raw,
-                                 &size, TJSAMP_420, std::clamp(quality, 1, 100), TJFLAG_ACCURATEDCT);
-  const std::unique_ptr<unsigned char, JpegBufferDeleter> buffer(raw);
-  if (status != 0) {
-    return fail(ErrorCode::kInternal, "JPEG encoding failed: " + printable(tjGetErrorStr2(handle.get())));
-  }
-  const auto* first = reinterpret_cast<const std::byte*>(buffer.get());
-  return std::vector<std::byte>(first, first + size);
 }
 
 }  // namespace kinglet::camera

@@ -57,7 +57,7 @@ using EnoughPixels = std::function<ImageSize(ImageSize picture)>;
 [[nodiscard]] std::optional<std::vector<std::byte>> as_frame(std::span<const std::byte> jpeg,
                                                              std::vector<std::byte> room = {});
 
-// RGB to JPEG (4:2:0, quality 1..100), for snapshots.
+// Any frame to JPEG (4:2:0, quality 1..100), for snapshots, clips and recordings.
 [[nodiscard]] Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality);
 
 // Without loss, quick rather than small.

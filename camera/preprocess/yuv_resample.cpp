@@ -27,6 +27,26 @@ std::vector<std::vector<std::size_t>> jobs_of(const YuvLayout& layout) {
   return {{0}, {1}, {2}};
 }
 
+struct Filter {
+  std::vector<PlaneResample::Channel> channels;
+  AxisWeights rows;
+};
+
+// Narrower by what `boxes` widen it.
+Filter filter_of(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
+                 const std::vector<std::size_t>& together, const Boxes& boxes) {
+  const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
+  const YuvChannel& finest = layout[together.front()];
+  Filter filter{{},
+                make_weights(in_samples(geometry.rows, finest.coarser_y), recipe.interpolation, antialias, boxes.rows)};
+  for (const std::size_t c : together) {
+    const int side = std::max(1, boxes.columns * finest.coarser_x / layout[c].coarser_x);
+    filter.channels.push_back({layout[c].layout, make_weights(in_samples(geometry.columns, layout[c].coarser_x),
+                                                              recipe.interpolation, antialias, side)});
+  }
+  return filter;
+}
+
 }  // namespace
 
 YuvLayout yuv_layout(PixelFormat format) {
@@ -53,25 +73,20 @@ YuvResample::YuvResample(const YuvLayout& layout, const Geometry& geometry, cons
 
 void YuvResample::add_job(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
                           const std::vector<std::size_t>& together) {
-  const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
   const YuvChannel& finest = layout[together.front()];
-  const AxisSpan lines = in_samples(geometry.rows, finest.coarser_y);
   // Only a filter that means all pixels can have them in boxes.
   const bool boxed = recipe.antialias && recipe.interpolation == engine::Interpolation::kBilinear;
-  const Boxes boxes = boxed ? boxes_for(in_samples(geometry.columns, finest.coarser_x), lines) : Boxes{};
-  std::vector<PlaneResample::Channel> channels;
-  for (const std::size_t c : together) {
-    const int side = std::max(1, boxes.columns * finest.coarser_x / layout[c].coarser_x);
-    channels.push_back({layout[c].layout, make_weights(in_samples(geometry.columns, layout[c].coarser_x),
-                                                       recipe.interpolation, antialias, side)});
-  }
-  const AxisWeights rows = make_weights(lines, recipe.interpolation, antialias, boxes.rows);
-  if (std::optional<PlaneReduce> reduce = PlaneReduce::make(channels, rows, boxes)) {
+  const Boxes boxes =
+      boxed ? boxes_for(in_samples(geometry.columns, finest.coarser_x), in_samples(geometry.rows, finest.coarser_y))
+            : Boxes{};
+  const Filter filter = filter_of(layout, geometry, recipe, together, boxes);
+  if (std::optional<PlaneReduce> reduce = PlaneReduce::make(filter.channels, filter.rows, boxes)) {
     jobs_.push_back({finest.plane, std::move(*reduce), together});
   } else if (finest.plane != layout[together.back()].plane) {
     for (const std::size_t c : together) add_job(layout, geometry, recipe, {c});
   } else {
-    jobs_.push_back({finest.plane, PlaneResample(channels, rows), together});
+    const Filter whole = boxes.any() ? filter_of(layout, geometry, recipe, together, Boxes{}) : filter;
+    jobs_.push_back({finest.plane, PlaneResample(whole.channels, whole.rows), together});
   }
 }
 

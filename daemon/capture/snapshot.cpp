@@ -96,9 +96,9 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::sp
     snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
   } else {
     camera::Image image;
-    if (marks.empty()) {
+    if (marks.empty() && scale) {
       view = KINGLET_TRY(camera::as_rgb(view, image));
-    } else {
+    } else if (!marks.empty()) {
       image = KINGLET_TRY(camera::to_rgb(view));
       for (const Mark& mark : marks) draw(mark, scale ? static_cast<double>(width) / image.width : 1, image);
       view = image.view();

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "camera/decode/decode_parts.h"
+#include "camera/decode/to_rgb.h"
 #include "tests/support/pictures.h"
+#include "tests/support/video_frames.h"
 
 namespace kinglet::camera {
 namespace {
@@ -229,6 +232,51 @@ TEST(DecodeImage, TurnsAPngByItsExifChunk) {
   const auto turned = decode(bytes).value();
   EXPECT_TRUE(turned.orientation_applied);
   EXPECT_EQ(turned.image.rgb, internal::upright(make_picture(32, 24), 6).rgb);
+}
+
+struct Colours {
+  const char* name;
+  PixelFormat format;
+  ColorMatrix matrix;
+  ColorRange range;
+};
+
+class EncodeVideo : public ::testing::TestWithParam<Colours> {};
+
+// Sides that no block of a JPEG fits, rows that are padded.
+TEST_P(EncodeVideo, ShowsTheColoursOfTheFrame) {
+  const Image picture = make_picture(50, 38);
+  const kinglet::testing::VideoFrame frame =
+      kinglet::testing::make_video_frame(picture, GetParam().format, GetParam().matrix, GetParam().range);
+  const auto decoded = decode(encode_jpeg(frame.view, 98).value());
+  ASSERT_TRUE(decoded);
+  ASSERT_EQ(decoded->size.width, 50);
+  ASSERT_EQ(decoded->size.height, 38);
+  const Image shown = to_rgb(frame.view).value();
+  double sum = 0;
+  for (std::size_t i = 0; i < shown.rgb.size(); ++i) {
+    sum += std::abs(std::to_integer<int>(shown.rgb[i]) - std::to_integer<int>(decoded->image.rgb[i]));
+  }
+  EXPECT_LT(sum / static_cast<double>(shown.rgb.size()), 4);
+}
+
+constexpr Colours kColours[] = {
+    {"yuv420_of_jfif", PixelFormat::kYuv420, ColorMatrix::kBt601, ColorRange::kFull},
+    {"nv12_of_jfif", PixelFormat::kNv12, ColorMatrix::kBt601, ColorRange::kFull},
+    {"yuv420_limited", PixelFormat::kYuv420, ColorMatrix::kBt601, ColorRange::kLimited},
+    {"nv12_of_hd", PixelFormat::kNv12, ColorMatrix::kBt709, ColorRange::kFull},
+};
+INSTANTIATE_TEST_SUITE_P(Frames, EncodeVideo, ::testing::ValuesIn(kColours),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(EncodeJpeg, IsTheSamePictureOfPlanesHoweverTheyLie) {
+  const Image picture = make_picture(50, 38);
+  const auto of = [&](PixelFormat format) {
+    const kinglet::testing::VideoFrame frame =
+        kinglet::testing::make_video_frame(picture, format, ColorMatrix::kBt601, ColorRange::kFull);
+    return encode_jpeg(frame.view, 90).value();
+  };
+  EXPECT_EQ(of(PixelFormat::kYuv420), of(PixelFormat::kNv12));
 }
 
 TEST(EncodeJpeg, RefusesAViewThatIsTooShort) {

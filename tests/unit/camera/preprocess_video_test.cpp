@@ -75,6 +75,22 @@ TEST_P(PreprocessVideo, AgreesWithTheStillOfAMuchLargerScene) {
   }
 }
 
+// Many columns for an output and a row for each, which boxes do not serve: the filter is the still's.
+TEST(PreprocessStrip, HasTheWholeFilter) {
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> level(0, 255);
+  const Image scene = kinglet::testing::painted(960, 96, [&](int, int) {
+    const int grey = level(random);
+    return std::array{grey, grey, grey};
+  });
+  for (const PixelFormat format : {PixelFormat::kNv12, PixelFormat::kYuv420, PixelFormat::kYuyv}) {
+    const VideoFrame frame = make_video_frame(scene, format, ColorMatrix::kBt601, ColorRange::kFull);
+    const auto still = run(plain_recipe(), scene.view(), 96, 96);
+    const auto video = run(plain_recipe(), frame.view, 96, 96);
+    EXPECT_LT(kinglet::testing::mean_difference(still, video), 0.8) << to_string(format);
+  }
+}
+
 // Single pixels are what a recipe without antialiasing means: none is put together with others.
 TEST_P(PreprocessVideo, ShowsSinglePixelsOfALargeSceneWithoutAntialiasing) {
   if (GetParam().format == PixelFormat::kMjpeg) GTEST_SKIP() << "decodes to fewer pixels";
