@@ -50,8 +50,9 @@ Status Publisher::status() const {
 }
 
 void Publisher::set_state(LinkState state, std::string detail) {
+  const WallTime wall = wall_now();  // a clock may have a lock of its own
   MutexLock lock(mutex_);
-  if (status_.since == WallTime{} || status_.state != state) status_.since = wall_now();
+  if (status_.since == WallTime{} || status_.state != state) status_.since = wall;
   status_.state = state;
   status_.detail = std::move(detail);
 }

@@ -164,8 +164,9 @@ bool Sender::judge(const Answer& answer) {
   if (verdict.is_news && !verdict.taken) {
     log_(LogLevel::kWarning, format_text("webhook: {}: {}", shown_url(options_.url), answer.detail));
   }
+  const WallTime wall = wall_now();  // a clock may have a lock of its own
   MutexLock lock(mutex_);
-  if (verdict.is_news) status_.since = wall_now();
+  if (verdict.is_news) status_.since = wall;
   status_.detail = answer.detail;
   status_.delivered += verdict.taken ? 1 : 0;
   status_.failed_tries += verdict.taken ? 0 : 1;
