@@ -39,13 +39,13 @@ class Shared {
   std::atomic<std::uint64_t> written{0};
   std::atomic<std::uint64_t> written_today{0};
   std::atomic<std::uint64_t> used{0};
-  std::atomic<std::uint64_t> generation{1};  // rises when readers have to open again
-  std::atomic<bool> readable{false};         // there is a database to open
-  std::atomic<bool> writable{false};         // the writer has it open
-  std::atomic<std::uint64_t> clip_bytes{0};  // Store::clip_bytes()
-  std::atomic<bool> suspicion{false};        // a reader met damage
-  std::atomic<bool> knows_birds{false};      // there were visits on first_days days before today
-  Pulse pulse{"store"};                      // of the writer
+  std::atomic<std::uint64_t> generation{1};      // rises when readers have to open again
+  std::atomic<bool> readable{false};             // there is a database to open
+  std::atomic<bool> writable{false};             // the writer has it open
+  std::atomic<std::uint64_t> room_for_clips{0};  // for large ones, and those that wait; 1: for small ones; 0: for none
+  std::atomic<bool> suspicion{false};            // a reader met damage
+  std::atomic<bool> knows_birds{false};          // there were visits on first_days days before today
+  Pulse pulse{"store"};                          // of the writer
 
   // Says what is new in the log.
   void set_state(StoreState state, const std::string& note);

@@ -149,6 +149,13 @@ void Store::finish_job(Job& job, Result<std::optional<Pictures>> pictures) {
   if (!pictures) shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
 }
 
+// Another large one has room as well, because visitors may leave together.
+std::uint64_t Store::clip_bytes() const {
+  const std::uint64_t room = shared_.room_for_clips;
+  if (room == 0) return 0;
+  return std::max<std::uint64_t>(1, (room - std::min(room, shared_.pending.picture_bytes())) / 2);
+}
+
 void Store::put(const visits::Visit& visit) {
   VisitRow row{.visit = visit};
   row.visit.review = {};

@@ -101,7 +101,7 @@ class Store {
   [[nodiscard]] bool knows_birds() const { return shared_.knows_birds; }
   // How large may a clip be that comes now, so that small ones follow it all day? One of fewer bytes than a small one
   // has is written as well, as long as this is not 0: no disk, or the day's budget is for other things. Never waits.
-  [[nodiscard]] std::uint64_t clip_bytes() const { return shared_.clip_bytes; }
+  [[nodiscard]] std::uint64_t clip_bytes() const;
 
   // Rises with each change of anything that the answers above show.
   [[nodiscard]] std::uint64_t change_count() const { return shared_.change; }

@@ -57,24 +57,23 @@ void Writer::spend(std::uint64_t bytes) {
   shared_.written_today = budget_.written_on(today());
 }
 
-// Half of the day's clips are small ones, so that there are many; another large one has room as well, in the other half
-// and where they wait for the disk, because visitors may leave together.
-std::uint64_t Writer::clip_bytes() const {
+// Half of the day's clips are small ones, so that there are many.
+std::uint64_t Writer::room_for_clips() const {
   const std::uint64_t left = database_ ? budget_.left(Use::kClip, today()) : 0;
   if (left == 0) return 0;
   const std::uint64_t for_large = left - std::min(left, budget_.share(Use::kClip) / 2);
-  return std::max<std::uint64_t>(1, std::min(for_large, shared_.options.pending.picture_bytes) / 2);
+  return std::max<std::uint64_t>(1, std::min(for_large, shared_.options.pending.picture_bytes));
 }
 
 void Writer::account() {
-  const std::uint64_t clip_bytes = this->clip_bytes();
-  if (shared_.clip_bytes.exchange(clip_bytes) > 0 && clip_bytes == 0 && database_) {
+  const std::uint64_t written = shared_.vfs.written_bytes();
+  spend(written - std::exchange(counted_, written));
+  const std::uint64_t room = room_for_clips();
+  if (shared_.room_for_clips.exchange(room) > 0 && room == 0 && database_) {
     shared_.say(LogLevel::kInfo,
                 "store: no more clips today: their share of the write budget is used up "
                 "(store.write_budget); pictures and visits go on");
   }
-  const std::uint64_t written = shared_.vfs.written_bytes();
-  spend(written - std::exchange(counted_, written));
   if (!database_) return;
   const Result<std::uint64_t> used = database_->used_bytes();
   if (used) shared_.used = *used + picture_bytes_;

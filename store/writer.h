@@ -74,8 +74,8 @@ class Writer {
   [[nodiscard]] Result<Pending::Entry> write_pictures(const Pending::Entry& entry);
   [[nodiscard]] bool breathe(const std::function<bool()>& stop);
   [[nodiscard]] Result<void> within_budget(Use use);
-  // Store::clip_bytes(), of now.
-  [[nodiscard]] std::uint64_t clip_bytes() const;
+  // Shared::room_for_clips, of now.
+  [[nodiscard]] std::uint64_t room_for_clips() const;
   // Takes the consequence of a failed write and gives the same error back.
   Error failed(Error error);
   void close();

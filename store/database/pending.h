@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -82,6 +83,8 @@ class Pending {
   [[nodiscard]] std::optional<std::string> prediction(std::string_view id) const;
   [[nodiscard]] bool contains(std::uint64_t seq) const;
   [[nodiscard]] std::size_t size() const;
+  // Of pictures that wait. Never waits.
+  [[nodiscard]] std::uint64_t picture_bytes() const { return picture_bytes_; }
 
  private:
   void replace(std::uint64_t seq, const std::function<void(PendingVisit&)>& change) KINGLET_REQUIRES(mutex_);
@@ -92,7 +95,7 @@ class Pending {
   mutable Mutex mutex_;
   std::map<std::uint64_t, Entry> entries_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t version_ KINGLET_GUARDED_BY(mutex_) = 0;
-  std::uint64_t picture_bytes_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::atomic<std::uint64_t> picture_bytes_ = 0;  // written with the mutex
 };
 
 }  // namespace kinglet::store

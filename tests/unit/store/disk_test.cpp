@@ -255,6 +255,31 @@ TEST(StoreDisk, HalfOfTheDaysClipsAreSmallOnes) {
   EXPECT_EQ(store.clip_bytes(), 0U);
 }
 
+TEST(StoreDisk, ClipsOfVisitorsThatLeaveTogetherShareTheMemoryInWhichTheyWait) {
+  const ScratchFolder folder;
+  StoreOptions options = quiet_options(folder.path());
+  options.write_budget = Bytes{1'000U << 20};
+  Store store(options);
+  ASSERT_OK(store.flush());  // the first turn is over: what comes now waits
+  const auto waits = [&] {
+    const std::uint64_t room = store.clip_bytes();
+    const std::uint64_t seq = put_visits(store, 1)[0];
+    std::promise<void> made;
+    store.add_pictures(
+        seq, [=] { return Pictures{.crop = {}, .frame = {}, .clip = std::string(room, 'l')}; },
+        [&] { made.set_value(); });
+    made.get_future().wait();
+    return room;
+  };
+  const std::uint64_t first = waits();
+  EXPECT_EQ(first, options.pending.picture_bytes / 2);
+  EXPECT_EQ(waits(), first / 2);
+  EXPECT_EQ(waits(), first / 4);
+  ASSERT_OK(store.flush());
+  EXPECT_EQ(store.status().dropped_writes, 0U);
+  EXPECT_EQ(store.clip_bytes(), first);
+}
+
 TEST(StoreDisk, TheWriteBudgetIsMeasuredAndKept) {
   const ScratchFolder folder;
   StoreOptions options = quiet_options(folder.path());
