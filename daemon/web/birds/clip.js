@@ -43,15 +43,22 @@ export function framesOf(buffer) {
 
 const seconds = (ms) => number(ms / 1000, 1);
 
+// Is there a picture? A camera spoils one now and then: the one before stays.
 async function draw(index) {
   shown = index;
+  const place = text("clip_place", {at: seconds(frames[index].at), end: seconds(frames.at(-1).at)});
   const picture = await createImageBitmap(frames[index].picture).catch(() => null);
-  // A camera spoils one now and then: the one before stays.
   if (picture) paint(picture);
   byId("clip-at").value = index;
-  const place = text("clip_place", {at: seconds(frames[index].at), end: seconds(frames.at(-1).at)});
   byId("clip-at").setAttribute("aria-valuetext", place);
   setText("clip-time", place);
+  return picture !== null;
+}
+
+// At first there is none before it but those of another clip.
+async function drawFirst() {
+  for (let index = 0; index < frames.length; ++index) if (await draw(index)) return;
+  throw new Error(text("clip_broken"));
 }
 
 function paint(picture) {
@@ -100,16 +107,14 @@ export async function openClip(link) {
   byId("visit-clip").disabled = true;
   try {
     frames = framesOf(await (await send(link)).arrayBuffer());
-    if (frames.length === 0) throw new Error(text("clip_broken"));
     byId("clip-at").max = frames.length - 1;
-    shown = 0;
+    await drawFirst();
     byId("clip").hidden = false;
     byId("visit-picture").hidden = true;
     byId("visit-place").hidden = true;
     byId("visit-clip").hidden = true;
     byId("clip-play").focus();
     showProblem("visit-problem", null);
-    await draw(0);
     play();
   } catch (error) {
     showProblem("visit-problem", error instanceof Problem || error.message ? error : new Error(text("lost")));

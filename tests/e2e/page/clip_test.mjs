@@ -52,6 +52,50 @@ test("it plays to its end in the time it took", async () => {
   await closeClean(page);
 });
 
+// The file with its first pictures spoilt.
+async function spoilt(page, count) {
+  await page.route(`**${visit.links.clip_file}`, async (route) => {
+    const body = Buffer.from(await (await fetch(daemon.url + visit.links.clip_file)).arrayBuffer());
+    for (let at = body.indexOf("movi") + 4, done = 0; done < count && body.toString("latin1", at, at + 4) === "00dc";) {
+      const size = body.readUInt32LE(at + 4);
+      if (size > 0) ++done;
+      body.fill(0, at + 8, at + 8 + size);
+      at += 8 + size + size % 2;
+    }
+    await route.fulfill({body, contentType: "video/x-msvideo"});
+  });
+}
+async function openedSpoilt(count) {
+  const page = await openPage(daemon.url, {tab: "visits", size: phone});
+  await spoilt(page, count);
+  await page.locator(`[data-key="${visit.id} picture"]`).click();
+  // What was drawn before, of another visit.
+  await page.locator("#clip-picture").evaluate((canvas) => {
+    canvas.getContext("2d").fillRect(0, 0, 300, 150);
+    const clip = document.getElementById("clip");
+    new MutationObserver(() => {
+      window.atFirst ??= {width: canvas.width, at: document.getElementById("clip-at").value};
+    }).observe(clip, {attributeFilter: ["hidden"]});
+  });
+  await page.getByRole("button", {name: "Play the clip"}).click();
+  return page;
+}
+
+test("it begins with the first picture that can be drawn", async () => {
+  const page = await openedSpoilt(1);
+  await page.locator("#clip").waitFor();
+  assert.deepEqual(await page.evaluate(() => window.atFirst), {width: 1280, at: "1"});
+  await closeClean(page);
+});
+
+test("it says so when none of its pictures can be drawn", async () => {
+  const page = await openedSpoilt(Infinity);
+  await page.getByText("There is no picture in this clip.").waitFor();
+  assert.equal(await page.locator("#clip").isVisible(), false);
+  assert.equal(await page.locator("#visit-picture").isVisible(), true);
+  await closeClean(page);
+});
+
 test("it is held, gone through by keyboard, and as large as its pictures where there is room", async () => {
   const page = await opened({width: 1440, height: 1000});
   await page.getByRole("button", {name: "Pause", exact: true}).click();
