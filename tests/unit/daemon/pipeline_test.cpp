@@ -59,7 +59,7 @@ TEST_F(PipelineTest, ClipsTakeEachFrameFromTheFirstMotionOn) {
   camera::FrameView view = drawn_.view;
   std::uint64_t sequence = 0;
   const auto see = [&](const std::vector<std::byte>& picture) {
-    view.planes[0].bytes = picture;
+    view = camera::packed_view(drawn_.view, picture).value();
     mailbox_.put({view, {.sequence = ++sequence, .captured_at = SteadyClock::now()}, [] {}});
     pipeline.step(std::chrono::milliseconds(0));
   };
