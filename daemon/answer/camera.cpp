@@ -21,12 +21,14 @@ std::string thread_name(const char* work, std::size_t index) {
 }
 
 // Only for a disk.
-std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Store& history, const LogSink& log,
-                                         std::shared_ptr<camera::FrameCopies> copies) {
+std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, const Camera::Surroundings& around,
+                                         const LogSink& log, std::shared_ptr<camera::FrameCopies> copies) {
+  store::Store& history = around.history;
   if (!wished.clips || history.brief().memory_is_wanted) return nullptr;
   ClipOptions options = *wished.clips;
   options.thread = thread_name("clips", wished.index);
-  options.room = [&history] { return history.clip_bytes(); };
+  // Each has its part, and where there is any room not none.
+  options.room = [&history, cameras = around.cameras] { return (history.clip_bytes() + cameras - 1) / cameras; };
   return std::make_unique<ClipRecorder>(std::move(options), log, std::move(copies));
 }
 
@@ -47,7 +49,7 @@ Camera::Camera(CameraOptions options, const Surroundings& around)
       log(with_name(around.log, name_in_log_)),
       stats(SteadyClock::now(), &around.whole),
       people(around.can_see_people ? std::make_shared<People>(around.can_see_people) : nullptr),
-      clips(make_clips(options_, around.history, log, copies)),
+      clips(make_clips(options_, around, log, copies)),
       pictures(around.history, clips.get(), around.pictured, people, copies),
       snapshots(people, copies),
       samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log, people, copies),

@@ -20,6 +20,12 @@ struct ClipForm {
 // For which there is always room, and how often a scene is seen in which nothing moves.
 inline constexpr ClipForm kSmallClip{.width = 640, .interval = std::chrono::milliseconds(200)};
 
+// How wide pictures of this form are where the camera gives them so wide.
+[[nodiscard]] int width_of(const ClipForm& form, int width);
+// The bytes of a JPEG that is so many times as wide as another, in those of that one: detail does not grow as pixels
+// do.
+[[nodiscard]] double bytes_times(double width_times);
+
 // What the camera gives, and what a clip of it may have.
 struct ClipNeeds {
   int width = 0;                  // of a frame, in pixels

@@ -15,7 +15,7 @@ constexpr milliseconds kMovesFor{2'000};  // after the last motion
 constexpr milliseconds kLongestPause{1'000};
 constexpr int kPausesOfMean = 8;  // of which a mean is made
 constexpr int kFramesOfMean = 32;
-constexpr std::uint64_t kPixelsPerByte = 8;  // of a JPEG, until one was made
+constexpr std::uint64_t kPixelsPerByte = 14;  // of a JPEG, until one was made
 
 }  // namespace
 
@@ -33,7 +33,12 @@ ClipRecorder::ClipRecorder(ClipOptions options, LogSink log, std::shared_ptr<cam
 void ClipRecorder::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   note_pause(now);
   const std::uint64_t room = options_.room();
-  if (room == 0) return;
+  // Nothing is added from here on, and so nothing would be trimmed.
+  if (room == 0) {
+    if (std::exchange(had_room_, false)) cut(now);
+    return;
+  }
+  had_room_ = true;
   choose(view, room, now);
   if (!is_due(now) || !worker_.frames().put(*copies_, view, info, now)) return;
   MutexLock lock(mutex_);
@@ -58,20 +63,19 @@ void ClipRecorder::choose(const camera::FrameView& view, std::uint64_t room, Ste
   // A clip that is being taken keeps its size.
   const bool filmed = now <= filmed_until_.load();
   if (filmed) form_.width = before.width;
-  if (form_.width != before.width) say(before);
+  say(width_of(before, view.width), width_of(form_, view.width));
   width_ = form_.width;
   interval_ = form_.interval;
   if (!filmed && now > moves_until_.load()) interval_ = std::max<SteadyClock::duration>(interval_, kSmallClip.interval);
 }
 
-void ClipRecorder::say(const ClipForm& before) const {
-  if (!log_) return;
-  const bool smaller = before.width == 0 || (form_.width != 0 && form_.width < before.width);
+void ClipRecorder::say(int before, int width) const {
+  if (!log_ || width == before) return;
   log_(LogLevel::kInfo,
-       smaller
+       width < before
            ? format_text("clips: pictures are {} pixels wide for now: larger ones have no room in memory, or in what "
                          "may be written today (store.write_budget)",
-                         form_.width)
+                         width)
            : "clips: pictures are as large again as the camera gives them");
 }
 
@@ -94,8 +98,8 @@ void ClipRecorder::moved(SteadyTime now) { moves_until_ = now + kMovesFor; }
 
 void ClipRecorder::visit_began(const visits::Visit& visit, SteadyTime now) {
   const SteadyTime started = now - visit.duration;
-  filmed_until_ = started + options_.limits.after;
   MutexLock lock(mutex_);
+  filmed_until_ = std::max(filmed_until_.load(), started + options_.limits.after);  // one may be known late
   ring_.begin(visit.id, started);
 }
 
@@ -125,12 +129,22 @@ Result<void> ClipRecorder::encode(const camera::FrameCopy& copy) {
 }
 
 void ClipRecorder::note_bytes(const camera::FrameView& view, const ClipPictures::Made& made) {
+  auto before = static_cast<double>(frame_bytes_.load());
   double bytes = static_cast<double>(view.planes[0].bytes.size());
-  if (view.format != camera::PixelFormat::kMjpeg) {
-    const double times = static_cast<double>(view.width) / made.width;
-    bytes = static_cast<double>(made.jpeg.size()) * times * times;
+  if (std::exchange(measured_width_, view.width) != view.width) {
+    before = 0;
+    times_ = 0;
   }
-  const auto before = static_cast<double>(frame_bytes_.load());
+  if (view.format != camera::PixelFormat::kMjpeg) {
+    bytes = static_cast<double>(made.jpeg.size());
+    if (made.width == view.width) {
+      if (std::exchange(times_, 0) > 0) before = 0;  // what was reckoned
+    } else {
+      // The scene is the same when the size has just changed.
+      if (times_ == 0) times_ = before > 0 ? before / bytes : bytes_times(static_cast<double>(view.width) / made.width);
+      bytes *= times_;
+    }
+  }
   frame_bytes_ = static_cast<std::uint64_t>(before == 0 ? bytes : before + (bytes - before) / kFramesOfMean);
 }
 

@@ -62,7 +62,7 @@ class ClipRecorder {
   void note_pause(SteadyTime now);
   void choose(const camera::FrameView& view, std::uint64_t room, SteadyTime now);
   [[nodiscard]] bool is_due(SteadyTime now);
-  void say(const ClipForm& before) const;
+  void say(int before, int width) const;  // what pictures have here
 
   [[nodiscard]] Result<void> encode(const camera::FrameCopy& copy);
   void note_bytes(const camera::FrameView& view, const ClipPictures::Made& made);
@@ -73,6 +73,7 @@ class ClipRecorder {
 
   // Of the capture thread.
   ClipForm form_;
+  bool had_room_ = false;
   std::optional<SteadyTime> offered_;
   SteadyClock::duration pause_{kSmallClip.interval / 2};  // between frames, a mean; at first a guess
   SteadyClock::duration interval_{};                      // between those that are taken
@@ -85,7 +86,10 @@ class ClipRecorder {
   std::atomic<SteadyTime> moves_until_{SteadyTime::min()};
   std::atomic<SteadyTime> filmed_until_{SteadyTime::min()};  // the first seconds of a visit that is known
 
-  ClipPictures pictures_;  // of the thread "clips"
+  // Of the thread "clips".
+  ClipPictures pictures_;
+  int measured_width_ = 0;  // of the frames that frame_bytes_ is of
+  double times_ = 0;        // the bytes of a frame of its own size, in those of a small one; 0: the last had its own
 
   mutable Mutex mutex_;
   ClipRing ring_ KINGLET_GUARDED_BY(mutex_);

@@ -11,11 +11,15 @@ namespace {
 constexpr std::size_t kMostClips = 4;
 
 void keep_one_width(ClipFrames& frames) {
-  std::map<int, std::size_t> count;
-  for (const auto& frame : frames) ++count[frame->width];
-  if (count.size() < 2) return;
-  const int most = std::ranges::max_element(count, {}, [](const auto& of_width) { return of_width.second; })->first;
-  std::erase_if(frames, [&](const auto& frame) { return frame->width != most; });
+  std::map<int, SteadyClock::duration> shown;  // and how long
+  SteadyClock::duration pause{};
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (i + 1 < frames.size()) pause = frames[i + 1]->at - frames[i]->at;
+    shown[frames[i]->width] += pause;
+  }
+  if (shown.size() < 2) return;
+  const int longest = std::ranges::max_element(shown, {}, [](const auto& of_width) { return of_width.second; })->first;
+  std::erase_if(frames, [&](const auto& frame) { return frame->width != longest; });
 }
 
 }  // namespace

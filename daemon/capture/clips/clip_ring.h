@@ -43,7 +43,7 @@ class ClipRing {
   // The visit with this id began at `started`. Of clips that nobody takes the newest four are remembered.
   void begin(std::string_view visit, SteadyTime started);
   // The frames of its clip, oldest first, and no more are kept for it. Empty: none is known. A file has pictures of one
-  // size: of frames of several widths those are given of which there are most.
+  // size: of frames of several widths those are given that show the longest time.
   [[nodiscard]] ClipFrames take(std::string_view visit);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
