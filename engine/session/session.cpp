@@ -218,6 +218,7 @@ std::span<std::byte> Session::input(std::size_t index) { return state_->input_me
 std::span<const std::byte> Session::output(std::size_t index) const { return state_->output_memory.at(index); }
 
 Result<void> Session::run() { return state_->run(); }
+bool Session::is_trying() const { return state_->is_trying(); }
 
 const PlanInfo& Session::plan() const { return state_->info; }
 const Graph::Metadata& Session::metadata() const { return state_->metadata; }

@@ -135,6 +135,8 @@ class Session {
 
   // Answers what is in input(). kInternal when the backend fails.
   [[nodiscard]] Result<void> run();
+  // The next run is one of a few that find out whether several threads are quicker than one (threads/small_runs.h).
+  [[nodiscard]] bool is_trying() const;
 
   // Convenience for tools and tests: copies a logical (NCHW) tensor in or out, changing the layout where needed.
   [[nodiscard]] Result<void> set_input(std::size_t index, const Tensor& logical);

@@ -80,6 +80,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options, s
   timed_ = options.time_nodes;
   packed_ = std::move(packed);
   pool_ = options.pool ? options.pool : KINGLET_TRY(ThreadPool::make(options.threads));
+  caller_ = pool_->caller();
   info.weight_bytes = weight_bytes(graph_);
   Built built = KINGLET_TRY(build_plan(options));
   KINGLET_TRY(check_copies(graph_, built.plan.segments.steps, *options.memory_limit));
@@ -150,7 +151,8 @@ Result<void> Session::State::pack(Built& built) {
     if (!built.subgraphs[i]) continue;
     const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = i == last};
     auto subgraph = std::exchange(built.subgraphs[i], std::nullopt);
-    built.runtimes[i] = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, pool_->get(), options));
+    built.runtimes[i] =
+        KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, as_pthreadpool(caller_), options));
   }
   return {};
 }

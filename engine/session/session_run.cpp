@@ -9,11 +9,14 @@
 namespace kinglet::engine {
 
 Result<void> Session::State::run() {
-  if (pool_->threads() == 1) return run_steps();
+  if (caller_.pool == nullptr) return run_steps();
   const SteadyTime start = SteadyClock::now();
-  const ThreadPool::Alone alone(*pool_, runs_.alone());
+  const Pool::Wish alone = runs_.tries() ? Pool::Wish::kTryAlone : Pool::Wish::kAlone;
+  caller_.wish = runs_.alone() ? alone : Pool::Wish::kWhatPays;
   KINGLET_TRY(run_steps());
-  runs_.add(SteadyClock::now() - start);
+  const SteadyClock::duration took = SteadyClock::now() - start;
+  if (caller_.wish != Pool::Wish::kWhatPays) caller_.pool->spend(took);
+  runs_.add(took);
   return {};
 }
 
@@ -32,7 +35,7 @@ Result<void> Session::State::run_steps() {
 Result<void> Session::State::run_step(RunStep& step) {
   if (step.runtime) return step.runtime->invoke();
   if (!step.own) return evaluate(*step.evaluated);
-  step.own->kernel->run(step.own->inputs, step.own->outputs, step.own->scratch, pool_->get());
+  step.own->kernel->run(step.own->inputs, step.own->outputs, step.own->scratch, as_pthreadpool(caller_));
   return {};
 }
 

@@ -49,6 +49,7 @@ struct Session::State {
 
   [[nodiscard]] Result<void> build(Graph model, const SessionOptions& options, std::unique_ptr<PackedWeights> packed);
   [[nodiscard]] Result<void> run();
+  [[nodiscard]] bool is_trying() const { return caller_.pool != nullptr && runs_.tries(); }
 
   Graph::Metadata metadata;
   std::vector<TensorInfo> inputs, outputs;
@@ -83,6 +84,7 @@ struct Session::State {
   [[nodiscard]] Result<void> run_timed(RunStep& step);
 
   std::shared_ptr<const ThreadPool> pool_;  // outlives the runtimes
+  Pool::Caller caller_;                     // the same; the runtimes know its place
   std::unique_ptr<PackedWeights> packed_;   // the same
   TensorBuffer arena_;
   Graph graph_;

@@ -12,7 +12,7 @@ Result<std::shared_ptr<const ThreadPool>> ThreadPool::make(int threads) {
   return pool;
 }
 
-pthreadpool_t ThreadPool::get() const { return pool_ ? as_pthreadpool(*pool_) : nullptr; }
+pthreadpool_t ThreadPool::get() const { return pool_ ? as_pthreadpool(pool_->anybody()) : nullptr; }
 
 void ThreadPool::rest() const {
   if (pool_) pool_->rest();

@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/threads/pool.h"
 
@@ -24,22 +23,8 @@ class ThreadPool {
   [[nodiscard]] int threads() const { return threads_; }
   // Workers that wait awake for the next operator sleep from now on: a pause follows.
   void rest() const;
-  // As long as it lives runs are their callers' alone, also of other sessions.
-  class Alone {
-   public:
-    Alone(const ThreadPool& pool, bool wished) : pool_(wished ? pool.pool_.get() : nullptr) {
-      if (pool_ != nullptr) pool_->ask_alone();
-    }
-    Alone(const Alone&) = delete;
-    Alone& operator=(const Alone&) = delete;
-    ~Alone() {
-      if (pool_ != nullptr) pool_->end_alone(SteadyClock::now() - start_);
-    }
-
-   private:
-    Pool* pool_;
-    SteadyTime start_ = SteadyClock::now();
-  };
+  // One more who calls, with wishes of its own; this outlives it.
+  [[nodiscard]] Pool::Caller caller() const { return {.pool = pool_.get()}; }
   // All zero of one thread.
   [[nodiscard]] PoolFacts facts() const { return pool_ ? pool_->facts() : PoolFacts{}; }
 

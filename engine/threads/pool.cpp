@@ -73,20 +73,15 @@ void Pool::rest() {
   if (threads() > 1) state_.fetch_or(kRest, std::memory_order_relaxed);
 }
 
-void Pool::end_alone(Worth::Duration worked) {
-  asked_alone_.fetch_sub(1, std::memory_order_relaxed);
-  const MutexLock lock(mutex_);
-  worth_.spend(worked);
-}
-
-void Pool::run(const Work& work, Denormals denormals, After after) {
+void Pool::run(const Work& work, Denormals denormals, After after, Wish wish) {
   const std::size_t tiles = work.tiles();
   const bool could = threads() > 1 && tiles > 1 && tiles <= Share::kMostTiles;
-  const bool asked = could && !options_.always_shared && asked_alone_.load(std::memory_order_relaxed) > 0;
-  if (asked) {
+  if (options_.always_shared) wish = Wish::kWhatPays;
+  if (could && wish == Wish::kAlone) {
     alone_now_.store(true, std::memory_order_relaxed);
-  } else if (could) {
+  } else if (could && wish == Wish::kWhatPays) {
     const MutexLock lock(mutex_);
+    worth_.spend(Worth::Duration(spent_.exchange(0, std::memory_order_relaxed)));
     const bool alone = !options_.always_shared && worth_.alone();
     alone_now_.store(alone, std::memory_order_relaxed);
     if (!alone) return share_out(work, denormals, after);
@@ -97,9 +92,9 @@ void Pool::run(const Work& work, Denormals denormals, After after) {
     const FlushedDenormals flushed(denormals == Denormals::kFlush);
     work.run_alone();
   }
-  if (!could) return;
+  if (!could || wish == Wish::kTryAlone) return;
   alone_.fetch_add(1, std::memory_order_relaxed);
-  if (asked) return;
+  if (wish == Wish::kAlone) return;
   const MutexLock lock(mutex_);
   worth_.spend(SteadyClock::now() - start);
 }

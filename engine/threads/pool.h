@@ -40,6 +40,14 @@ class Pool {
  public:
   enum class After { kStayAwake, kSleep };
   enum class Denormals { kKeep, kFlush };
+  // What its caller wants of a command: what pays by the account, or its own thread alone. A try tells nobody that
+  // workers do not pay.
+  enum class Wish { kWhatPays, kAlone, kTryAlone };
+  // One of those who call, each with one thread at a time. The pool outlives it.
+  struct Caller {
+    Pool* pool = nullptr;  // none: one thread
+    Wish wish = Wish::kWhatPays;
+  };
   // What its workers do first: tests hold them back there.
   using Arrival = void (*)(void* context, std::size_t thread);
   struct Options {
@@ -59,13 +67,14 @@ class Pool {
 
   [[nodiscard]] std::size_t threads() const { return shares_.size(); }
   // Returns when all of the work is done; what it did is seen by the caller.
-  void run(const Work& work, Denormals denormals, After after);
+  void run(const Work& work, Denormals denormals, After after, Wish wish);
   // Workers that are awake for the next command sleep from now on: a pause follows.
   void rest();
-  // As long as somebody has asked for it commands are their callers' alone: they count as such.
-  void ask_alone() { asked_alone_.fetch_add(1, std::memory_order_relaxed); }
-  // The commands took so long, which also shortens a pause that workers have.
-  void end_alone(Worth::Duration worked);
+  // Commands that were wished to be alone took so long, which also shortens a pause that workers have. Waits for
+  // nobody.
+  void spend(Worth::Duration worked) { spent_.fetch_add(worked.count(), std::memory_order_relaxed); }
+  // Who has no wishes.
+  [[nodiscard]] Caller& anybody() { return anybody_; }
   [[nodiscard]] PoolFacts facts() const;
 
  private:
@@ -80,6 +89,7 @@ class Pool {
   void leave();
 
   const Options options_;
+  Caller anybody_{.pool = this};
   Mutex mutex_;  // one command at a time
   Worth worth_ KINGLET_GUARDED_BY(mutex_);
 
@@ -94,11 +104,12 @@ class Pool {
   std::atomic<bool> asleep_{false};                 // at least one may be
   std::atomic<std::uint64_t> shared_{0}, alone_{0}, pauses_{0};
   std::atomic<bool> alone_now_{false};
-  std::atomic<int> asked_alone_{0};
-  std::vector<std::jthread> workers_;  // last: joined first
+  std::atomic<Worth::Duration::rep> spent_{0};  // not yet on the account
+  std::vector<std::jthread> workers_;           // last: joined first
 };
 
-// As XNNPACK takes one (pthreadpool_interface.cpp); lives as long as the pool.
-[[nodiscard]] pthreadpool_t as_pthreadpool(Pool& pool);
+// As XNNPACK takes a pool (pthreadpool_interface.cpp): for as long as `caller` lives and lies there. Null without a
+// pool.
+[[nodiscard]] pthreadpool_t as_pthreadpool(Pool::Caller& caller);
 
 }  // namespace kinglet::engine

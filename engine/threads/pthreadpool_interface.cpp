@@ -12,14 +12,14 @@
 namespace kinglet::engine {
 namespace {
 
-Pool* pool_of(pthreadpool_t handle) { return reinterpret_cast<Pool*>(handle); }
+Pool::Caller* caller_of(pthreadpool_t handle) { return reinterpret_cast<Pool::Caller*>(handle); }
 
 void run(pthreadpool_t handle, const Work& work, std::uint32_t flags) {
   const auto denormals =
       (flags & PTHREADPOOL_FLAG_DISABLE_DENORMALS) != 0 ? Pool::Denormals::kFlush : Pool::Denormals::kKeep;
-  if (Pool* const pool = pool_of(handle)) {
+  if (const Pool::Caller* const caller = caller_of(handle)) {
     const auto after = (flags & PTHREADPOOL_FLAG_YIELD_WORKERS) != 0 ? Pool::After::kSleep : Pool::After::kStayAwake;
-    return pool->run(work, denormals, after);
+    return caller->pool->run(work, denormals, after, caller->wish);
   }
   const FlushedDenormals flushed(denormals == Pool::Denormals::kFlush);
   work.run_alone();
@@ -34,7 +34,9 @@ Form<kLead, kDims, kTiled, Task> form(Task task, void* context, std::uint32_t co
 
 }  // namespace
 
-pthreadpool_t as_pthreadpool(Pool& pool) { return reinterpret_cast<pthreadpool_t>(&pool); }
+pthreadpool_t as_pthreadpool(Pool::Caller& caller) {
+  return caller.pool == nullptr ? nullptr : reinterpret_cast<pthreadpool_t>(&caller);
+}
 
 }  // namespace kinglet::engine
 
@@ -44,13 +46,15 @@ using kinglet::engine::Pool;
 pthreadpool_t pthreadpool_create(std::size_t threads) {
   if (threads == 0) threads = std::max(std::thread::hardware_concurrency(), 1U);
   auto pool = Pool::make(threads);
-  return pool ? kinglet::engine::as_pthreadpool(*pool->release()) : nullptr;
+  return pool ? kinglet::engine::as_pthreadpool(pool->release()->anybody()) : nullptr;
 }
 
-void pthreadpool_destroy(pthreadpool_t pool) { delete kinglet::engine::pool_of(pool); }
+void pthreadpool_destroy(pthreadpool_t pool) {
+  if (pool != nullptr) delete kinglet::engine::caller_of(pool)->pool;
+}
 
 std::size_t pthreadpool_get_threads_count(pthreadpool_t pool) {
-  return pool == nullptr ? 1 : kinglet::engine::pool_of(pool)->threads();
+  return pool == nullptr ? 1 : kinglet::engine::caller_of(pool)->pool->threads();
 }
 
 // A row: what the function's name ends with, its type of task, its dimensions, how many of them are cut in tiles. Of

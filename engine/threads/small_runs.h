@@ -23,6 +23,8 @@ class SmallRuns {
 
   // The next run is the caller's alone.
   [[nodiscard]] bool alone() const { return left_ > Duration{} ? alone_ : tries_alone_; }
+  // The next run is one of those that find out which way is the better one.
+  [[nodiscard]] bool tries() const { return left_ <= Duration{}; }
   // That run took so long.
   void add(Duration took);
 

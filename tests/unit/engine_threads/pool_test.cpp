@@ -26,11 +26,16 @@ std::unique_ptr<Pool> make(std::size_t threads, const Pool::Options& options) {
 
 // Calls run(thread, tile) for each tile.
 template <typename Run>
-void share(Pool& pool, std::size_t tiles, const Run& run, int flags = 0) {
+void share(Pool::Caller& caller, std::size_t tiles, const Run& run, int flags = 0) {
   pthreadpool_parallelize_1d_with_thread(
-      as_pthreadpool(pool),
+      as_pthreadpool(caller),
       [](void* of, std::size_t thread, std::size_t tile) { (*static_cast<const Run*>(of))(thread, tile); },
       const_cast<Run*>(&run), tiles, static_cast<std::uint32_t>(flags));
+}
+
+template <typename Run>
+void share(Pool& pool, std::size_t tiles, const Run& run, int flags = 0) {
+  share(pool.anybody(), tiles, run, flags);
 }
 
 std::size_t threads_of_this_process() {
@@ -148,23 +153,51 @@ TEST(WorkersTest, AWorkerThatHoldsItsCallerIsNotAskedForAWhile) {
   EXPECT_EQ(pool->facts().alone, 1U);
   EXPECT_EQ(pool->facts().shared, 1U);
   // Work that nobody was asked to help with is work all the same.
-  pool->ask_alone();
-  pool->end_alone(Worth::kFirstPause);
+  pool->spend(Worth::kFirstPause);
   share(*pool, 10, [](std::size_t, std::size_t) {});
   EXPECT_FALSE(pool->facts().alone_now);
 }
 
-TEST(WorkersTest, WhoAsksToBeAloneIsAndSaysSo) {
+TEST(WorkersTest, WhoWishesToBeAloneIsAndSaysSo) {
   const auto pool = make(2, {});
-  pool->ask_alone();
-  share(*pool, 10, [](std::size_t thread, std::size_t) { EXPECT_EQ(thread, 0U); });
+  Pool::Caller caller{.pool = pool.get(), .wish = Pool::Wish::kAlone};
+  share(caller, 10, [](std::size_t thread, std::size_t) { EXPECT_EQ(thread, 0U); });
   EXPECT_TRUE(pool->facts().alone_now);
   EXPECT_EQ(pool->facts().alone, 1U);
   EXPECT_EQ(pool->facts().pauses, 0U);
-  pool->end_alone(std::chrono::milliseconds(1));
   share(*pool, 10, [](std::size_t, std::size_t) {});
   EXPECT_FALSE(pool->facts().alone_now);
   EXPECT_EQ(pool->facts().shared, 1U);
+}
+
+TEST(WorkersTest, WhoTriesToBeAloneIsAndDoesNotSayThatWorkersDoNotPay) {
+  const auto pool = make(2, {});
+  Pool::Caller caller{.pool = pool.get(), .wish = Pool::Wish::kTryAlone};
+  share(caller, 10, [](std::size_t thread, std::size_t) { EXPECT_EQ(thread, 0U); });
+  EXPECT_FALSE(pool->facts().alone_now);
+  EXPECT_EQ(pool->facts().alone, 0U);
+  EXPECT_EQ(pool->facts().shared, 0U);
+}
+
+TEST(WorkersTest, WhoWishesToBeAloneLeavesTheWorkersToOthersAndWaitsForNone) {
+  const auto pool = make(2, {});
+  Pool::Caller alone{.pool = pool.get(), .wish = Pool::Wish::kAlone};
+  share(alone, 10, [&](std::size_t, std::size_t tile) {
+    if (tile > 0) return;
+    // Within its command another thread's: two tiles that need two threads, and in them one more that wishes it.
+    std::jthread([&] {
+      std::latch both(2);
+      share(*pool, 2, [&](std::size_t thread, std::size_t) {
+        both.arrive_and_wait();
+        if (thread > 0) return;
+        Pool::Caller third{.pool = pool.get(), .wish = Pool::Wish::kAlone};
+        share(third, 10, [](std::size_t by, std::size_t) { EXPECT_EQ(by, 0U); });
+        pool->spend(std::chrono::milliseconds(1));
+      });
+    });
+  });
+  EXPECT_EQ(pool->facts().shared, 1U);
+  EXPECT_EQ(pool->facts().alone, 2U);
 }
 
 TEST(WorkersTest, ThousandsOfCommandsInARowDoEachTileOnce) {

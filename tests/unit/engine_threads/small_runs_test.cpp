@@ -23,13 +23,14 @@ constexpr SmallModel kLarge{.alone = milliseconds(10), .shared = milliseconds(6)
 constexpr SmallModel kSavesATenth{.alone = microseconds(300), .shared = microseconds(270)};
 
 struct RunCounts {
-  std::size_t alone = 0, shared = 0;
+  std::size_t alone = 0, shared = 0, tried = 0;
 };
 
 RunCounts run_for(SmallRuns& runs, const SmallModel& model, SmallRuns::Duration time) {
   RunCounts counts;
   for (SmallRuns::Duration spent{}; spent < time;) {
     const bool alone = runs.alone();
+    counts.tried += runs.tries() ? 1 : 0;
     const SmallRuns::Duration took = alone ? model.alone : model.shared;
     ++(alone ? counts.alone : counts.shared);
     runs.add(took);
@@ -44,6 +45,7 @@ TEST(SmallRunsTest, AModelThatIsNoQuickerSharedIsTheCallersAloneButForTries) {
   // After 0.25, 0.5, 1, 2, 4, 4 s and so on.
   EXPECT_EQ(counts.shared, 9 * SmallRuns::kTried);
   EXPECT_GT(counts.alone, 70'000U);
+  EXPECT_EQ(counts.tried, 2 * 9 * SmallRuns::kTried);
 }
 
 TEST(SmallRunsTest, AModelThatIsQuickerSharedIsSharedButForTries) {
