@@ -278,11 +278,11 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   const ConvolutionShape& shape = convolution->shape;
   const Cut cut(shape, kEach);
   const std::size_t weights = cut.blocks * kEach * (1 + shape.taps());
-  const bool over = processor.writes_over && may_write_over<Number>(shape);
-  const std::size_t kept = over ? cut.bands * shape.window.kernel_height * shape.input_width * cut.channels : 0;
+  const std::size_t kept = cut.bands * shape.window.kernel_height * shape.input_width * cut.channels;
+  const bool over = processor.writes_over && may_write_over<Number>(shape) && 2 * kept <= shape.outputs();
   return Offer{.cost = processor.cost(shape),
                .packed_bytes = (weights + size_of_zeros(shape, kEach)) * sizeof(Number),
-               .scratch_bytes = kept * sizeof(Number),
+               .scratch_bytes = over ? kept * sizeof(Number) : 0,
                .writes_over = over};
 }
 

@@ -140,10 +140,10 @@ struct LargeLayer {
 
 // More strips than one, more images than one, rows that the bands do not share out, images of fewer rows than a window.
 constexpr std::array<LargeLayer, 5> kLargeLayers{{{.height = 57, .width = 61, .channels = 80, .batch = 1, .side = 3},
-                                                  {.height = 35, .width = 50, .channels = 160, .batch = 1, .side = 5},
-                                                  {.height = 19, .width = 131, .channels = 32, .batch = 4, .side = 3},
-                                                  {.height = 2, .width = 80, .channels = 176, .batch = 10, .side = 5},
-                                                  {.height = 1, .width = 600, .channels = 480, .batch = 1, .side = 3}}};
+                                                  {.height = 61, .width = 50, .channels = 160, .batch = 1, .side = 5},
+                                                  {.height = 19, .width = 100, .channels = 32, .batch = 6, .side = 3},
+                                                  {.height = 2, .width = 26, .channels = 176, .batch = 32, .side = 5},
+                                                  {.height = 1, .width = 50, .channels = 480, .batch = 13, .side = 3}}};
 
 Layer layer_of(const LargeLayer& large, std::size_t times) {
   Random random(large.channels);
@@ -168,6 +168,13 @@ TEST(Depthwise, OverItsInputIsWhatItIsBesideIt) {
       }
     }
   }
+}
+
+TEST(Depthwise, LiesBesideItsInputWhereWhatIsKeptWouldTakeAsMuch) {
+  const LargeLayer large{.height = 64, .width = 64, .channels = 64, .batch = 1, .side = 5};
+  const auto offer = row_named(kDepthwiseForms[0]).offer(layer_of(large, 1).work());
+  EXPECT_FALSE(offer->writes_over);
+  EXPECT_EQ(offer->scratch_bytes, 0U);
 }
 
 TEST(DepthwiseHalf, OverItsInputIsWhatItIsBesideIt) {
