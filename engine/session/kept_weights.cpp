@@ -272,9 +272,10 @@ const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::
   if (piece.data() != room_.data()) return others_->keep(maker, piece);
   const auto sum = kept_sum_of(piece);
   const std::uint64_t offset = aligned(end_);
+  const std::uint64_t list = 2 * kAlignment + (pieces_.size() + 1) * sizeof(KeptPiece);  // as finish() places it
   if (!sum) {
     give_up("libcrypto has no Poly1305");
-  } else if (offset + piece.size() + kBegin > kept_.most_bytes()) {
+  } else if (offset + piece.size() + list > kept_.most_bytes()) {
     give_up(format_text("its weights take more than the {} MB that the folder may have", kept_.most_bytes() >> 20));
   } else if (is_nearly_full(fd_.get(), piece.size())) {
     give_up(format_text("the disk would have less than {} MB left", KeptFile::kLeastFree >> 20));

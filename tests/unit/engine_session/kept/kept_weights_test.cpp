@@ -323,6 +323,21 @@ TEST_F(KeptWeights, ThatAreStillWrittenAreLeftAlone) {
   }
 }
 
+TEST_F(KeptWeights, OfManyPiecesAreFoundOrNotKept) {
+  const KeptFile kept(folder_, "a model of small layers", 150'000);
+  constexpr std::size_t kEach = PackedWeights::kAlignment;
+  bool fitted = false, did_not = false;
+  for (std::size_t count = 1300; count < 2000; count += 50) {
+    WrittenWeights weights(kept);
+    for (std::size_t i = 0; i < count; ++i) (void)weights.keep(1, weights.room(kEach));
+    const bool finished = weights.finish().has_value();
+    EXPECT_EQ(FoundWeights::open(kept).has_value(), finished) << count;
+    (finished ? fitted : did_not) = true;
+    kept.remove();
+  }
+  EXPECT_TRUE(fitted && did_not);
+}
+
 TEST_F(KeptWeights, OfManyBytesAreNotKept) {
   constexpr std::uint64_t kMost = 150'000;
   std::vector<KeptFile> files;
