@@ -73,6 +73,12 @@ Result<const ZipLibrary*> zip_library() {
   return &*library;
 }
 
+// Where every zip has the record that ends it (APPNOTE.TXT, 4.3.16): 22 bytes and a comment.
+bool may_end_with_zip(std::string_view bytes) {
+  constexpr std::size_t kMostBytesOfEnd = 22 + 0xFFFF;
+  return bytes.substr(bytes.size() - std::min(bytes.size(), kMostBytesOfEnd)).contains("PK\x05\x06");
+}
+
 // TensorFlow Lite's tools append files (labels) to a model as a zip, which libzip reads.
 class AttachedFiles {
  public:
@@ -94,6 +100,7 @@ class AttachedFiles {
 };
 
 Result<std::optional<AttachedFiles>> AttachedFiles::open(std::string_view bytes) {
+  if (!may_end_with_zip(bytes)) return std::nullopt;
   const ZipLibrary& zip = *KINGLET_TRY(zip_library());
   zip_error_t error;
   zip.error_init(&error);

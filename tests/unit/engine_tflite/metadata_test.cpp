@@ -2,6 +2,7 @@
 // What stands beside the graph: normalisation in a buffer of the model, labels in a zip behind it.
 #include "engine/tflite/metadata.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -133,6 +134,16 @@ TEST(TfliteMetadata, NormalisationThatCannotBeMeantIsLeftOutAndSaid) {
     EXPECT_EQ(property(model, kRecipeProperty), "none");
     EXPECT_THAT(model.notes, ElementsAre(HasSubstr("normalisation")));
   }
+}
+
+// Loaded once it stays: this process has to be the test's own, as ctest starts it.
+TEST(TfliteMetadata, AModelWithoutAZipNeedsNoLibraryForThem) {
+  const auto is_loaded = [] { return ::dlopen("libzip.so.5", RTLD_NOW | RTLD_NOLOAD) != nullptr; };
+  if (is_loaded()) GTEST_SKIP() << "another test's";
+  EXPECT_THAT(imported_whole(classifier({})).notes, ElementsAre());
+  EXPECT_FALSE(is_loaded());
+  imported_whole(with_files(classifier({}), {{"labels.txt", "wren\nrobin\n"}}) + std::string(60'000, 'x'));
+  EXPECT_TRUE(is_loaded()) << "where a comment may be behind it";
 }
 
 TEST(TfliteMetadata, TheOnlyTextOfTheZipHasTheLabels) {
