@@ -24,7 +24,7 @@ struct ScalarHalf {
   static Half set(Half number) { return number; }
   static Half add(Half a, Half b) { return rounded(wide(a) + wide(b)); }
   static Half fma(Half a, Half b, Half c) { return rounded(wide(a) * wide(b) + wide(c)); }
-  // What is no number stays so; of two zeros -0 is the smaller one.
+  // A first operand that is no number stays so, a second one gives the first; of two zeros -0 is the smaller one.
   static Half max(Half a, Half b) {
     const double x = wide(a), y = wide(b);
     return to_half(static_cast<float>(x < y || (x == y && std::signbit(x)) ? y : x));
