@@ -87,6 +87,12 @@ Result<void> fill_inputs(engine::Session& session) {
   return {};
 }
 
+// No run of those that find out whether several threads pay is measured, but for later ones; `--warmup 0` is none.
+Result<void> warm_up(engine::Session& session, const Options& options) {
+  for (int i = 0; i < options.warmup || (options.warmup > 0 && session.is_trying()); ++i) KINGLET_TRY(session.run());
+  return {};
+}
+
 double ms_since(SteadyTime start) { return to_ms(SteadyClock::now() - start).count(); }
 
 Result<void> measure(engine::Session& session, const Options& options, Measured& out, Output& output) {
@@ -289,7 +295,8 @@ Result<int> bench_against(const Options& options, Output& out) {
   engine::Session against = KINGLET_TRY(engine::Session::open(options.against, of_both));
   for (engine::Session* session : {&model, &against}) {
     KINGLET_TRY(fill_inputs(*session));
-    for (int i = 0; i < options.warmup + 1; ++i) KINGLET_TRY(session->run());
+    KINGLET_TRY(session->run());
+    KINGLET_TRY(warm_up(*session, options));
   }
   print_duel(KINGLET_TRY(duel(model, against, options, out)), options, out);
   return 0;
@@ -314,7 +321,7 @@ Result<int> bench(const Options& options, Output& out) {
   start = SteadyClock::now();
   KINGLET_TRY(session.run());
   measured.first_run_ms = ms_since(start);
-  for (int i = 0; i < options.warmup; ++i) KINGLET_TRY(session.run());
+  KINGLET_TRY(warm_up(session, options));
   KINGLET_TRY(measure(session, options, measured, out));
   out.end_progress();
   measured.peak_bytes = peak_resident_bytes();
