@@ -112,7 +112,7 @@ class Record(CliTest):
     def test_takes_source_and_size_from_the_configuration(self):
         config = self.file("kinglet.toml", '[source]\nspec = "demo:3?fps=200"\nsize = "96x64"\n')
         self.assert_done(self.record("--config", config, "--frames", 2))
-        self.assertEqual(self.out.stat().st_size, 28 + len("demonstration scene 96x64, seed 3") + 2 * (48 + 96 * 64 * 3) + 16)
+        self.assertEqual(self.out.stat().st_size, 28 + len("demonstration scene 96x64, seed 3") + 2 * (48 + 96 * 64 * 3 // 2) + 16)
         bad = self.file("bad.toml", '[source]\nsize = "no"\n')
         self.assert_refused(self.record("--config", bad, "--force"), 78, "bad.toml")
 
