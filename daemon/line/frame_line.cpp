@@ -204,8 +204,7 @@ Result<std::optional<FrameLine::Looked>> FrameLine::go_on(const camera::Frame& f
   return looked;
 }
 
-Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Frame& frame, const Run& run,
-                                                              Until until) {
+Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Frame& frame, const Run& run, Until until) {
   UnderWay& work = under_way_;
   if (work.prepared.skip) {
     work.has_more = false;

@@ -65,8 +65,7 @@ class IntegrationsTest : public ::testing::Test {
     IntegrationOptions options;
     options.zone = TimeZone::find("Europe/Berlin").value();
     options.clock = clock_.clock();
-    integrations_.emplace(
-        std::move(options), [] { return std::string("de"); }, [](LogLevel, std::string_view) {});
+    integrations_.emplace(std::move(options), [] { return std::string("de"); }, [](LogLevel, std::string_view) {});
     integrations_->start(fuzz::DaemonParts::instance().views(), "http://feeder");
     integrations_->notifier().adopt(
         {{.target = {.name = "phone", .service = notify::Service::kOwn, .server = server_, .body = "> {title}\n{text}"},
