@@ -29,7 +29,7 @@ class HiddenClipTest : public PeopleTest {
     add(now_ - milliseconds(2500));
     for (int i = 0; i < hidden; ++i) add(now_ + milliseconds(200) * i);
     pictures_.visit_began(visit_);
-    for (int i = 0; i < 1000 && clips_.status().frames < 1U + static_cast<unsigned>(hidden); ++i) {
+    for (int i = 0; i < 6000 && clips_.status().frames < 1U + static_cast<unsigned>(hidden); ++i) {
       std::this_thread::sleep_for(milliseconds(10));
     }
     pictures_.look({picture_.view(), {.captured_at = now_}, {}}, prediction_of(id_));
@@ -38,7 +38,7 @@ class HiddenClipTest : public PeopleTest {
   void add(SteadyTime at) {
     const std::uint64_t before = clips_.status().frames;
     clips_.offer(picture_.view(), {.captured_at = at, .captured_wall = WallTime(at.time_since_epoch())}, at);
-    for (int i = 0; i < 1000 && clips_.status().frames == before; ++i) std::this_thread::sleep_for(milliseconds(10));
+    for (int i = 0; i < 6000 && clips_.status().frames == before; ++i) std::this_thread::sleep_for(milliseconds(10));
   }
   // The store is to end before it comes to the visit's pictures.
   void end_in_a_hurry() {

@@ -149,7 +149,7 @@ TEST_F(PeopleTest, AreHiddenInASampleThatWasKeptBeforeTheyWereFound) {
   const camera::Image picture = bright();
   FrameSamples samples({.count = 2}, {}, people_);
   samples.offer({picture.view(), {.captured_at = kSeen + seconds(1)}, {}}, SteadyClock::now());
-  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
   people_->seen(kSeen + seconds(1), kPerson);
   ASSERT_EQ(samples.newest(1).size(), 1U);
   expect_hidden(samples.newest(1)[0]->jpeg);
@@ -169,7 +169,7 @@ TEST_F(PeopleTest, WhomLooksHaveMissedSoFarIsInNoSampleThatIsHandedOut) {
   }
   people_->seen(kSeen + seconds(5), kPerson);
   people_->looked(kSeen + seconds(5));
-  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
   ASSERT_THAT(samples.newest(1), SizeIs(1));
   expect_hidden(samples.newest(1)[0]->jpeg);
   sees_ = false;
@@ -181,7 +181,7 @@ TEST_F(PeopleTest, ASampleThatWaitsForALookLeavesItsPlaceToTheOneBeforeIt) {
   look_until(seconds(5));
   FrameSamples samples({.count = 2}, {}, people_);
   samples.offer(frame(), SteadyClock::now());
-  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
   samples.offer({picture_.view(), {.sequence = 2, .captured_at = kSeen + seconds(4)}, {}},
                 SteadyClock::now() + seconds(60));
   for (int i = 0; i < 30; ++i) {
@@ -190,7 +190,7 @@ TEST_F(PeopleTest, ASampleThatWaitsForALookLeavesItsPlaceToTheOneBeforeIt) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   people_->looked(kSeen + seconds(8));
-  for (int i = 0; i < 1000 && samples.newest(2).size() < 2; ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && samples.newest(2).size() < 2; ++i) std::this_thread::sleep_for(milliseconds(10));
   ASSERT_THAT(samples.newest(1), SizeIs(1));
   EXPECT_EQ(samples.newest(1)[0]->info.sequence, 2U);
 }
@@ -294,7 +294,7 @@ TEST_F(UnnamedPeopleTest, WhomLooksHaveMissedSoFarIsNotInThePictureOfATrackWitho
 TEST_F(HiddenPeopleTest, InTheSamplesForCalibration) {
   FrameSamples samples({.count = 2}, {}, people_);
   samples.offer(frame(), SteadyClock::now());
-  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
   ASSERT_EQ(samples.newest(1).size(), 1U);
   expect_hidden(samples.newest(1)[0]->jpeg);
 }

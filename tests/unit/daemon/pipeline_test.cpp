@@ -69,7 +69,7 @@ TEST_F(PipelineTest, ClipsTakeEachFrameFromTheFirstMotionOn) {
     const auto done = [&] { return clips->status().frames + clips->status().missed; };
     const std::uint64_t before = done();
     for (int i = 0; i < 10; ++i) clips->offer(view, {}, at += std::chrono::milliseconds(100));
-    for (int i = 0; i < 1000 && done() < before + expected; ++i)
+    for (int i = 0; i < 12000 && done() < before + expected; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return done() - before;
