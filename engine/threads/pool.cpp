@@ -6,6 +6,7 @@
 
 #include "engine/base/format.h"
 #include "engine/threads/denormals.h"
+#include "engine/threads/other_core.h"
 
 namespace kinglet::engine {
 namespace {
@@ -132,6 +133,7 @@ void Pool::open(const Work& work, Denormals denormals, After after) {
   }
   work_ = &work;
   denormals_ = denormals;
+  core_.store(sched_getcpu(), std::memory_order_relaxed);
   helped_.store(0, std::memory_order_relaxed);
   const std::uint32_t number = (state_.load(std::memory_order_relaxed) & kNumber) + kFirst;
   // In one order for all with what sleep() does: either it sees this command, or asleep_ is seen here.
@@ -157,10 +159,12 @@ void Pool::wait_for_joined(SteadyTime awake_until) {
 }
 
 void Pool::serve(std::size_t thread) {
+  OtherCore core;
   for (std::uint32_t last = 0;;) {
     const std::uint32_t state = next_state(last);
     if ((state & kEnd) != 0) return;
     if (options_.before_joining != nullptr) options_.before_joining(options_.context, thread);
+    core.than(core_.load(std::memory_order_relaxed));
     last = state & kNumber;
     if (!join(state)) continue;
     const SteadyTime start = SteadyClock::now();

@@ -97,6 +97,7 @@ class Pool {
   const Work* work_ = nullptr;
   Denormals denormals_ = Denormals::kKeep;
   std::vector<Share> shares_;
+  std::atomic<int> core_{-1};                // the caller's
   std::atomic<SteadyClock::rep> helped_{0};  // of the workers that have left
 
   alignas(64) std::atomic<std::uint32_t> state_{0};

@@ -10,9 +10,14 @@ void SmallRuns::add(Duration took) {
     left_ -= took;
     return;
   }
+  if (settled_ < kSettles) {
+    settled_ += took;
+    return;
+  }
   tried_[count_++] = took;
   if (count_ < kTried) return;
   count_ = 0;
+  settled_ = {};
   std::ranges::nth_element(tried_, tried_.begin() + kTried / 2);
   const Duration median = tried_[kTried / 2];
   if (!tries_alone_) {

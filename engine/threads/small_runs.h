@@ -17,6 +17,8 @@ class SmallRuns {
   using Duration = SteadyClock::duration;
   static constexpr Duration kShort = std::chrono::milliseconds(1);
   static constexpr std::size_t kTried = 7;  // of each way; their median counts
+  // Before them: a worker that was not needed has nothing in its cache, and may still be on the caller's core.
+  static constexpr Duration kSettles = std::chrono::milliseconds(8);
   // Counted in time of runs, so that a try costs the same share of it. Each time that says the same doubles it.
   static constexpr Duration kFirstStay = std::chrono::milliseconds(250);
   static constexpr Duration kLongestStay = std::chrono::seconds(4);
@@ -33,6 +35,7 @@ class SmallRuns {
 
   std::array<Duration, kTried> tried_{};
   std::size_t count_ = 0;
+  Duration settled_{};
   bool tries_alone_ = false;
   Duration shared_{};  // median
   bool alone_ = false;

@@ -39,19 +39,24 @@ RunCounts run_for(SmallRuns& runs, const SmallModel& model, SmallRuns::Duration 
   return counts;
 }
 
+// How many runs a try of one way is, when each takes so long.
+std::size_t tried_of(SmallRuns::Duration run) {
+  return static_cast<std::size_t>((SmallRuns::kSettles + run - SmallRuns::Duration(1)) / run) + SmallRuns::kTried;
+}
+
 TEST(SmallRunsTest, AModelThatIsNoQuickerSharedIsTheCallersAloneButForTries) {
   SmallRuns runs;
   const RunCounts counts = run_for(runs, kTiny, seconds(20));
   // After 0.25, 0.5, 1, 2, 4, 4 s and so on.
-  EXPECT_EQ(counts.shared, 9 * SmallRuns::kTried);
+  EXPECT_EQ(counts.shared, 9 * tried_of(kTiny.shared));
   EXPECT_GT(counts.alone, 70'000U);
-  EXPECT_EQ(counts.tried, 2 * 9 * SmallRuns::kTried);
+  EXPECT_EQ(counts.tried, 9 * (tried_of(kTiny.shared) + tried_of(kTiny.alone)));
 }
 
 TEST(SmallRunsTest, AModelThatIsQuickerSharedIsSharedButForTries) {
   SmallRuns runs;
   const RunCounts counts = run_for(runs, kSmall, seconds(20));
-  EXPECT_EQ(counts.alone, 9 * SmallRuns::kTried);
+  EXPECT_EQ(counts.alone, 9 * tried_of(kSmall.alone));
   EXPECT_GT(counts.shared, 50'000U);
 }
 
@@ -62,19 +67,28 @@ TEST(SmallRunsTest, ALargeModelIsNeverTriedAlone) {
 
 TEST(SmallRunsTest, RunsThatLostTheirCoreDecideNothing) {
   SmallRuns runs;
-  for (std::size_t i = 0; i < SmallRuns::kTried; ++i) runs.add(i % 3 == 1 ? milliseconds(30) : kTiny.shared);
+  std::size_t i = 0;
+  while (!runs.alone() && i < 100) runs.add(i++ % 3 == 1 ? milliseconds(30) : kTiny.shared);
   ASSERT_TRUE(runs.alone()) << "tried, since most are short";
-  for (std::size_t i = 0; i < SmallRuns::kTried; ++i) runs.add(i % 3 == 1 ? milliseconds(30) : kTiny.alone);
+  while (runs.tries() && i < 200) runs.add(i++ % 3 == 1 ? milliseconds(30) : kTiny.alone);
   EXPECT_TRUE(runs.alone());
+  EXPECT_FALSE(runs.tries());
+}
+
+TEST(SmallRunsTest, RunsUntilAWorkerIsWarmDecideNothing) {
+  SmallRuns runs;
+  for (SmallRuns::Duration cold{}; cold < SmallRuns::kSettles; cold += kSmall.alone) runs.add(kSmall.alone);
+  run_for(runs, kSmall, milliseconds(50));
+  EXPECT_FALSE(runs.alone());
 }
 
 TEST(SmallRunsTest, ALittleThatIsSavedChangesNothing) {
   SmallRuns shared;
   run_for(shared, kSmall, milliseconds(50));
-  EXPECT_LT(run_for(shared, kSavesATenth, seconds(10)).alone, 100U);
+  EXPECT_LT(run_for(shared, kSavesATenth, seconds(10)).alone, 400U);
   SmallRuns alone;
   run_for(alone, kTiny, milliseconds(50));
-  EXPECT_LT(run_for(alone, kSavesATenth, seconds(10)).shared, 100U);
+  EXPECT_LT(run_for(alone, kSavesATenth, seconds(10)).shared, 400U);
 }
 
 TEST(SmallRunsTest, AMachineThatHasBecomeAnotherIsNoticedWithinAStay) {

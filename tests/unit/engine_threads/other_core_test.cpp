@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a worker leaves the core of who calls, and uses what it may use all the same.
+#include "engine/threads/other_core.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace kinglet::engine {
+namespace {
+
+cpu_set_t allowed() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  EXPECT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
+  return cores;
+}
+
+std::vector<int> members(const cpu_set_t& cores) {
+  std::vector<int> out;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores)) out.push_back(core);
+  }
+  return out;
+}
+
+TEST(OtherCoreTest, AThreadLeavesTheCoreOfAnother) {
+  if (members(allowed()).size() < 2) GTEST_SKIP() << "one core";
+  std::jthread([] {
+    const std::vector<int> before = members(allowed());
+    OtherCore own;
+    for (int round = 0; round < 20; ++round) {
+      const int here = sched_getcpu();
+      own.than(here);
+      ASSERT_NE(sched_getcpu(), here);
+      EXPECT_EQ(members(allowed()).size(), before.size() - 1);
+    }
+  });
+}
+
+TEST(OtherCoreTest, AThreadThatIsElsewhereStaysWithAllItsCores) {
+  std::jthread([] {
+    const std::vector<int> before = members(allowed());
+    OtherCore own;
+    own.than(-1);
+    own.than(CPU_SETSIZE);
+    EXPECT_EQ(members(allowed()), before);
+  });
+}
+
+TEST(OtherCoreTest, AThreadThatHasOneCoreKeepsIt) {
+  std::jthread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(members(allowed()).front(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    OtherCore own;
+    own.than(sched_getcpu());
+    EXPECT_EQ(members(allowed()), members(one));
+  });
+}
+
+}  // namespace
+}  // namespace kinglet::engine
