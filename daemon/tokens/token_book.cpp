@@ -138,6 +138,13 @@ bool TokenBook::claimable(Way way) {
   return claimable_now(now, way);
 }
 
+std::optional<bool> TokenBook::owned() {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  if (now >= next_look_) look_now(now);
+  return opened_ ? std::optional(list_.owned) : std::nullopt;
+}
+
 Result<void> TokenBook::add(const ChangeTokens& change) {
   if (folder_.empty()) return change(list_);
   list_ = KINGLET_TRY(change_tokens(folder_, change));

@@ -35,6 +35,8 @@ class TokenBook {
   enum class Way : std::uint8_t { kItself, kProxy };
   // Only while no admin token was ever made; through a proxy only after `kinglet pair`.
   [[nodiscard]] bool claimable(Way way = Way::kItself);
+  // Was an admin token ever made? Nothing: the file cannot be read.
+  [[nodiscard]] std::optional<bool> owned();
   struct Made {
     std::string name;
     std::string text;

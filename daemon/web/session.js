@@ -11,17 +11,19 @@ let onRole = () => {};
 function show(found) {
   session = found;
   const changed = setRole(found.role);
-  byId("sign-in").hidden = may("live") && !found.claimable;
+  const ownerless = found.owned === false;
+  byId("sign-in").hidden = may("live") && !ownerless;
   // Who can do nothing without it begins with it; a guest looks at birds, and is told where it is.
   const isGuest = may("read") && !may("live") && !found.claimable;
   byId("guest").hidden = !isGuest;
+  setText("guest-text", text(ownerless ? "hour_over" : "guest"));
   const place = byId(isGuest ? "sign-in-for-guests" : may("live") ? "sign-in-last" : "sign-in-first");
   if (!place.contains(byId("sign-in"))) place.append(byId("sign-in"));
   document.body.classList.toggle("stranger", !may("read"));
   byId("claim").hidden = !found.claimable;
   byId("token-form").hidden = found.claimable;
   byId("sign-out").hidden = !found.token;
-  setText("sign-in-text", text(found.claimable ? "nobody_owns" : "stranger"));
+  setText("sign-in-text", text(found.claimable ? "nobody_owns" : ownerless ? "hour_over" : "stranger"));
   setText("owner", found.owner ? text("owned_since", {time: moment(found.owner.claimed_at), address: found.owner.claimed_from}) : "");
   if (changed) onRole();
 }

@@ -22,12 +22,13 @@ export const texts = {
 
   // Signing in
   claim: ["Make this device the owner", "Dieses Gerät zum Besitzer machen", "Faire de cet appareil le propriétaire", "Hacer de este dispositivo el propietario", "この端末を所有者にする", "将本设备设为所有者"],
-  token_label: ["Token (kinglet token add)", "Schlüssel (kinglet token add)", "Jeton (kinglet token add)", "Clave (kinglet token add)", "トークン (kinglet token add)", "令牌 (kinglet token add)"],
+  token_label: ["Token (kinglet token add --role admin)", "Schlüssel (kinglet token add --role admin)", "Jeton (kinglet token add --role admin)", "Clave (kinglet token add --role admin)", "トークン (kinglet token add --role admin)", "令牌 (kinglet token add --role admin)"],
   sign_in: ["Sign in", "Anmelden", "Se connecter", "Iniciar sesión", "サインイン", "登录"],
   sign_out: ["Sign out", "Abmelden", "Se déconnecter", "Cerrar sesión", "サインアウト", "退出登录"],
   nobody_owns: ["Nobody owns this camera yet. The owner watches, corrects and lets others in.", "Diese Kamera gehört noch niemandem. Wer sie besitzt, sieht zu, berichtigt und lässt andere ein.", "Cette caméra n'appartient encore à personne. Son propriétaire regarde, corrige et laisse entrer les autres.", "Esta cámara aún no tiene dueño. El dueño mira, corrige y deja entrar a otros.", "このカメラにはまだ所有者がいません。所有者は映像を見て、名前を直し、ほかの人を招くことができます。", "这台摄像头还没有所有者。所有者可以观看、更正，并让其他人进入。"],
   guest: ["Without signing in you see the birds, not the picture of the camera.", "Ohne Anmeldung sehen Sie die Vögel, nicht das Bild der Kamera.", "Sans vous connecter, vous voyez les oiseaux, pas l'image de la caméra.", "Sin iniciar sesión ve las aves, no la imagen de la cámara.", "サインインしなくても鳥の記録は見られますが、カメラの映像は見られません。", "不登录可以查看鸟类记录，但看不到摄像头画面。"],
   stranger: ["Sign in to see what the camera sees.", "Melden Sie sich an, um zu sehen, was die Kamera sieht.", "Connectez-vous pour voir ce que voit la caméra.", "Inicie sesión para ver lo que ve la cámara.", "カメラの映像を見るにはサインインしてください。", "请登录以查看摄像头画面。"],
+  hour_over: ["Nobody owns this camera yet, and the hour for that is over. At the device, sudo kinglet pair gives another one; then the button is here.", "Diese Kamera gehört noch niemandem, und die Stunde dafür ist vorbei. Am Gerät gibt sudo kinglet pair eine weitere; dann steht der Knopf hier.", "Cette caméra n'appartient encore à personne, et l'heure prévue pour cela est passée. Sur l'appareil, sudo kinglet pair en donne une autre ; le bouton sera alors ici.", "Esta cámara aún no tiene dueño, y la hora para serlo ha pasado. En el aparato, sudo kinglet pair da otra; entonces el botón estará aquí.", "このカメラにはまだ所有者がいませんが、登録できる 1 時間は過ぎました。機器で sudo kinglet pair を実行すると、もう 1 時間、ここにボタンが出ます。", "这台摄像头还没有所有者，而可以认领的一小时已过。在设备上运行 sudo kinglet pair 可再开放一小时，届时按钮会出现在这里。"],
   owned_since: ["owned since {time} ({address})", "Besitzer seit {time} ({address})", "propriétaire depuis {time} ({address})", "con dueño desde {time} ({address})", "所有者登録: {time} ({address})", "所有者登记于 {time} ({address})"],
 
   // The first card

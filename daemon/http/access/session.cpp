@@ -23,6 +23,8 @@ Reply session_reply(const AccessView& view, const Caller& caller) {
   if (!caller.token_name.empty()) json["token"] = caller.token_name;
   json["local"] = caller.local;
   json["claimable"] = caller.local && tokens.claimable(way_of(caller));
+  // Who could not become the owner any more is told what helps; from elsewhere nobody could.
+  if (const std::optional<bool> owned = tokens.owned(); owned && caller.local) json["owned"] = *owned;
   // Whoever may read may see that somebody was faster.
   if (const std::optional<Token> owner = tokens.owner(); owner && caller.role >= Role::kRead) {
     json["owner"] = {{"claimed_at", owner->created_at}, {"claimed_from", owner->claimed_from}};

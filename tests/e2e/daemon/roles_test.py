@@ -219,7 +219,7 @@ class Owner(Roles):
 
     def test_the_first_phone_at_home_becomes_the_owner_once(self):
         daemon = self.start()
-        self.assertEqual(self.ask(PHONE, "/api/v1/session").json(), {"role": "read", "local": True, "claimable": True})
+        self.assertEqual(self.ask(PHONE, "/api/v1/session").json(), {"role": "read", "local": True, "claimable": True, "owned": False})
         self.assertFalse(self.ask(STRANGER, "/api/v1/session").json()["claimable"])
         self.assert_problem(self.claim(STRANGER), 403, "role-too-low")
         self.assert_problem(self.claim(PHONE, Origin="http://evil.example"), 403, "foreign-origin")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a phone at home that is not this machine: the first one becomes the owner, the others are let in by a token.
 import assert from "node:assert/strict";
+import {writeFileSync} from "node:fs";
+import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, endedVisit, home, openPage, openTab, phone, picture, quick, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, home, openPage, openTab, phone, picture, quick, scratchFolder, startDaemon} from "./support.mjs";
 
 let daemon;
 let token;
@@ -47,10 +49,10 @@ test("a guest reads the birds, a wrong token is told, the right one shows the pi
   await birdsAlone(page);
   page.expected.push(/401/);
   await page.getByRole("link", {name: "Sign in"}).click();
-  await page.getByLabel("Token (kinglet token add)").fill("kgl_wrong");
+  await page.getByLabel("Token (kinglet token add --role admin)").fill("kgl_wrong");
   await page.keyboard.press("Enter");
   await page.locator("#sign-in-problem:not([hidden])").waitFor();
-  await page.getByLabel("Token (kinglet token add)").fill(token);
+  await page.getByLabel("Token (kinglet token add --role admin)").fill(token);
   await page.getByRole("button", {name: "Sign in"}).click();
   await page.locator("#sign-out").waitFor();
   await openTab(page, "birds");
@@ -116,6 +118,25 @@ test("with http.anonymous = read the page is whole for everybody, and no login i
   assert.equal(await page.locator("#visit-clip").isVisible(), false);
   await closeClean(page);
   await open.stop();
+});
+
+test("a page whose hour is over says what to do at the device, and then has its button", async () => {
+  const state = scratchFolder();
+  const tokens = join(state, "tokens.toml");
+  writeFileSync(tokens, "first_start = 1700000000\n");
+  const late = await startDaemon({address: home, state});
+  const page = await openPage(late.url);
+  await page.locator("#guest").getByText("sudo kinglet pair").waitFor();
+  await picture(page, "phone-hour-over");
+  await page.getByRole("link", {name: "Sign in"}).click();
+  await page.locator("#sign-in-text", {hasText: "sudo kinglet pair"}).waitFor();
+  await page.getByLabel("Token (kinglet token add --role admin)").waitFor();
+  await openTab(page, "birds");
+  writeFileSync(tokens, "first_start = 1700000000\npairing = true\n");
+  await page.locator("#claim").click();
+  await livePicture(page);
+  await closeClean(page);
+  await late.stop();
 });
 
 test("a stranger sees how to sign in, and nothing else", async () => {

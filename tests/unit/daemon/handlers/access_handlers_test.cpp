@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "daemon/http/access/door.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/tokens/token_file.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/unit/daemon/handlers/asked.h"
 
 namespace kinglet::daemon::http {
@@ -37,6 +41,40 @@ TEST_F(AccessHandlers, ADeviceThatWaitsForAnOwnerSaysSoOnlyAtHome) {
   EXPECT_EQ(home["claimable"], true);
   EXPECT_EQ(home["role"], "open");
   EXPECT_EQ(Parsed::parse(get_session(view_, from(kElsewhere)).body)["claimable"], false);
+}
+
+TEST_F(AccessHandlers, ADeviceWhoseHourIsOverSaysAtHomeThatNobodyOwnsIt) {
+  const testing::ScratchFolder state;
+  ASSERT_TRUE(change_tokens(state.path(), [](TokenList& list) -> Result<void> {
+    list.first_start = 1;
+    return {};
+  }));
+  TokenBook late(state.path(), {});
+  Door door({.anonymous = Role::kRead, .trusted_proxies = {}}, late);
+  const AccessView view{.door = door, .page = [] { return ""; }};
+  const auto session = [&](const std::string& peer) {
+    Call call;
+    call.caller = door.identify(peer, {});
+    return Parsed::parse(get_session(view, call).body);
+  };
+  EXPECT_EQ(session(kHome)["claimable"], false);
+  EXPECT_EQ(session(kHome)["owned"], false);
+  EXPECT_FALSE(session(kElsewhere).contains("owned"));
+  ASSERT_TRUE(change_tokens(state.path(), [](TokenList& list) -> Result<void> {
+    return add_token(list, "owner", Role::kAdmin, {}).transform([](const std::string&) {});
+  }));
+  EXPECT_FALSE(late.find("kgl_nobody"));  // looks again
+  EXPECT_EQ(session(kHome)["owned"], true);
+}
+
+TEST_F(AccessHandlers, ABookThatCannotBeReadSaysNothingOfAnOwner) {
+  const testing::ScratchFolder state;
+  std::ofstream(token_file(state.path())) << "nonsense";
+  TokenBook torn(state.path(), {});
+  Door door({.anonymous = Role::kRead, .trusted_proxies = {}}, torn);
+  Call call;
+  call.caller = door.identify(kHome, {});
+  EXPECT_FALSE(Parsed::parse(get_session({.door = door, .page = {}}, call).body).contains("owned"));
 }
 
 TEST_F(AccessHandlers, TheFirstBrowserBecomesTheOwnerWithACookieThatIsLetIn) {
