@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one setting as a small form: what edits a value of its kind, what it means, and the difference before it is kept.
-import {make} from "./dom.js";
+import {byId, make} from "./dom.js";
 import {inOwnLanguage, text, wordsOf} from "./format.js";
 import {choices, meanings, units} from "./key_texts.js";
 import {languages} from "./texts.js";
@@ -62,16 +62,16 @@ function facts(key) {
 }
 
 // A form for `key`, which has its `name`. `keep(value)` is asked to keep a value, null for the default; its error stays in the
-// form. `leave()`: nothing is to be changed.
-export function settingForm(key, {isSet, keep, leave}) {
+// form. `leave()`: nothing is to be changed. `typed`: the control of the form in whose place this one comes, if any.
+export function settingForm(key, {isSet, keep, leave, typed}) {
   const {name, kind} = key;
   const now = key.waiting ?? key.value;
   const id = `setting-${name}`;
   const {node, read} = (editors[key.kind] || inText)(id, now, key);
   const difference = make("output", {className: "difference", htmlFor: id});
-  const problem = make("p", {className: "bad", role: "alert", hidden: true});
+  const problem = make("p", {id: `${id}-problem`, className: "bad", role: "alert", hidden: true});
   const save = make("button", {className: "main", textContent: text("save"), disabled: true});
-  const tell = (words) => { problem.textContent = words; problem.hidden = !words; };
+  const tell = (words, place = problem) => { place.textContent = words; place.hidden = !words; };
   const compare = () => {
     let value;
     try { value = read(node); } catch { value = undefined; }
@@ -80,9 +80,15 @@ export function settingForm(key, {isSet, keep, leave}) {
     tell(value === undefined && node.value ? text("setting_unreadable") : "");
   };
   const attempt = async (value) => {
-    try { await keep(value); } catch (error) { tell(wordsOf(error)); }
+    // Another form may have come in place of this one meanwhile.
+    try { await keep(value); } catch (error) { tell(wordsOf(error), byId(problem.id) ?? problem); }
   };
-  node.addEventListener("input", compare);
+  node.addEventListener("input", () => { node.dataset.typed = "yes"; compare(); });
+  if (typed?.dataset.typed) {
+    node.value = typed.value;
+    node.checked = typed.checked;
+    node.dispatchEvent(new Event("input"));
+  }
   const form = make("form", {className: "setting-form", noValidate: true},
     make("label", {htmlFor: id, textContent: inOwnLanguage(meanings[name], key.help)}), node,
     make("p", {className: "soft", textContent: facts(key)}), difference, problem,

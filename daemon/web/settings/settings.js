@@ -4,7 +4,7 @@
 import {ask, may, Problem, send, write} from "./api.js";
 import {onlyOf} from "./cameras.js";
 import {byId, make, setText, showProblem} from "./dom.js";
-import {inOwnLanguage, moment, text} from "./format.js";
+import {inOwnLanguage, moment, text, wordsOf} from "./format.js";
 import {showSettingsTrouble} from "./health.js";
 import {sectionTitles} from "./key_texts.js";
 import {restart} from "./restart.js";
@@ -40,18 +40,21 @@ function told() {
   for (const listener of heard) listener();
 }
 
-// A change by names of keys, null for the default. What somebody else changed meanwhile is shown, and nothing is changed.
-export async function setKeys(change) {
+// What somebody else changed meanwhile is shown, and nothing is changed.
+async function request(path, method, body) {
   try {
-    await accept(await write("/api/v1/config", "PATCH", change, {"If-Match": tag}));
+    await accept(await write(path, method, body, {"If-Match": tag}));
   } catch (error) {
     if (!(error instanceof Problem) || error.slug !== "stale-etag") throw error;
     await accept(await send("/api/v1/config"));
     told();
-    throw new Error(text("changed_meanwhile"));
+    throw new Error(text("settings_changed_meanwhile"));
   }
   told();
 }
+
+// A change by names of keys, null for the default.
+export const setKeys = (change) => request("/api/v1/config", "PATCH", change);
 
 // Names that are no longer there have to be said: a patch is merged.
 const patchOf = (key, value) => key.kind !== "scores" || value === null ? value
@@ -70,6 +73,7 @@ function close(name) {
 function formOf(name, key) {
   return settingForm({...key, name}, {
     isSet: isSet(key),
+    typed: byId(`setting-${name}`),
     keep: async (value) => {
       await setKeys({[name]: patchOf(key, value)});
       close(name);
@@ -120,10 +124,12 @@ function render() {
   setText("settings-note", text(config ? "settings_how" : "settings_owner"));
   showSettingsTrouble(config?.trouble || "");
   if (!config) return byId("settings-list").replaceChildren();
+  const held = byId("settings-list").querySelector("form")?.contains(document.activeElement);
   const changed = byId("settings-changed").checked;
   const shown = Object.entries(config.keys).filter(
     ([name, key]) => !changed || key.source !== "default" || key.waiting !== undefined || name === open);
   byId("settings-list").replaceChildren(...sections(shown));
+  if (held) byId(`setting-${open}`)?.focus();
   if (shown.length === 0) setText("settings-note", text("settings_all_default"));
   byId("settings-restart").hidden = !Object.values(config.keys).some((key) => key.waiting !== undefined);
   renderPast();
@@ -134,14 +140,11 @@ async function attempt(task) {
     await task();
     showProblem("settings-problem", null);
   } catch (error) {
-    showProblem("settings-problem", error instanceof Problem ? error : new Error(text("lost")));
+    showProblem("settings-problem", new Error(wordsOf(error)));
   }
 }
 
-const undo = () => attempt(async () => {
-  await accept(await write("/api/v1/config/undo", "POST", undefined, {"If-Match": tag}));
-  told();
-});
+const undo = () => attempt(() => request("/api/v1/config/undo", "POST"));
 
 const restartNow = () => attempt(async () => {
   await restart();

@@ -26,6 +26,14 @@ async function open(page, name) {
   return row(page, name).locator("form");
 }
 
+// Another browser of the owner's.
+async function elsewhere(change) {
+  const {status} = await fetch(`${daemon.url}/api/v1/config`, {
+    method: "PATCH", body: JSON.stringify(change),
+    headers: {...headers, "If-Match": "*", "Content-Type": "application/merge-patch+json"}});
+  assert.equal(status, 200);
+}
+
 // The last that is done in a form.
 async function press(form, name) {
   await form.getByRole("button", {name}).click();
@@ -101,13 +109,36 @@ test("what is wrong is told in the form, and what somebody else changed is not o
   await form.getByRole("alert").getByText("not written as it has to be").waitFor();
   assert.equal(await form.getByRole("button", {name: "Save"}).isDisabled(), true);
   await form.getByRole("textbox").fill("[0.1, 0.1, 0.5, 0.5]");
-  const other = await fetch(`${daemon.url}/api/v1/config`, {
-    method: "PATCH", body: '{"decide.max_rest": 0.5}',
-    headers: {...headers, "If-Match": "*", "Content-Type": "application/merge-patch+json"}});
-  assert.equal(other.status, 200);
+  await elsewhere({"decide.max_rest": 0.5});
   await form.getByRole("button", {name: "Save"}).click();
   await until(async () => (await row(page, "decide.max_rest").locator("dd").first().textContent()) === "0.5", "what was changed meanwhile");
   assert.deepEqual((await key("gate.region")).value, []);
+  await form.getByRole("alert").getByText("Somebody changed settings meanwhile").waitFor();
+  assert.equal(await form.getByRole("textbox").inputValue(), "[0.1, 0.1, 0.5, 0.5]");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "setting-gate.region");
+  await press(form, "Save");
+  assert.deepEqual((await key("gate.region")).value, [0.1, 0.1, 0.5, 0.5]);
+  form = await open(page, "gate.region");
+  await press(form, "Back to the default");
+  await closeClean(page);
+});
+
+test("the difference is to what somebody else set meanwhile, and Undo asks again as well", async () => {
+  const page = await settingsPage();
+  page.expected.push(/412/);
+  const form = await open(page, "decide.min_score");
+  await form.getByRole("spinbutton").fill("0.75");
+  await elsewhere({"decide.min_score": 0.6});
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.locator("output", {hasText: "0.6 → 0.75"}).waitFor();
+  await form.getByRole("button", {name: "Cancel"}).click();
+  await elsewhere({"decide.min_score": 0.65});
+  await page.locator("#undo-setting").click();
+  await page.locator("#settings-problem", {hasText: "Somebody changed settings meanwhile"}).waitFor();
+  assert.equal((await key("decide.min_score")).value, 0.65);
+  await page.locator("#undo-setting").click();
+  await row(page, "decide.min_score").getByText("0.6", {exact: true}).waitFor();
+  assert.equal(await page.locator("#settings-problem").isVisible(), false);
   await closeClean(page);
 });
 
