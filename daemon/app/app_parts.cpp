@@ -34,6 +34,12 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
+Result<std::vector<std::string>> seen_species(store::Store& history) {
+  std::vector<std::string> ids;
+  for (store::SpeciesSeen& one : KINGLET_TRY(history.species())) ids.push_back(std::move(one.species_id));
+  return ids;
+}
+
 LookAhead look_ahead(const config::Config& config) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
@@ -120,7 +126,7 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::ConfigView{.desk = settings_keeper,
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
           http::BirdListsView{.desk = bird_lists, .models = models},
-          http::NotifyView{.desk = notify_keeper},
+          http::NotifyView{.desk = notify_keeper, .models = models, .seen = [this] { return seen_species(history); }},
           http::ControlView{.set_paused =
                                 [this](bool paused) {
                                   pipeline.set_paused(paused);

@@ -51,12 +51,6 @@ Result<Flags> parse(std::string_view key, std::span<const Named<Flags>> known, c
   return flags;
 }
 
-// The name itself, or that of its genus: "Turdus" of "Turdus merula" and "turdus-merula".
-bool is_called(std::string_view name, const std::string& wished) {
-  const std::string whole = visits::folded(name);
-  return whole == wished || whole.starts_with(wished + "-");
-}
-
 // By its own names and those in the languages of the page; names of nobody are empty.
 bool is_one_of(const std::vector<std::string>& species, const visits::Visit& visit) {
   const std::string& id = visit.species_id();
@@ -67,10 +61,10 @@ bool is_one_of(const std::vector<std::string>& species, const visits::Visit& vis
     const std::string wished = visits::folded(one);
     if (wished.empty()) return false;
     const auto is_wished = [&](std::string_view name) { return visits::folded(name) == wished; };
-    if (is_called(id, wished)) return true;
+    if (visits::is_called(id, wished)) return true;
     if (translated != nullptr && std::ranges::any_of(translated->names, is_wished)) return true;
-    return named != top.end() &&
-           (is_called(named->scientific_name, wished) || is_wished(named->common_name) || is_wished(named->label));
+    return named != top.end() && (visits::is_called(named->scientific_name, wished) || is_wished(named->common_name) ||
+                                  is_wished(named->label));
   });
 }
 

@@ -398,6 +398,7 @@ export const texts = {
   notify_first_ever: ["the first ever", "das allererste", "le tout premier", "el primero de todos", "初めて", "有史以来首次"],
   notify_unusual: ["what is unusual here", "was hier ungewöhnlich ist", "ce qui est inhabituel ici", "lo que aquí es inusual", "ここでは珍しいもの", "此地少见的"],
   notify_species: ["Only these birds, one a line", "Nur diese Vögel, einer je Zeile", "Seulement ces oiseaux, un par ligne", "Solo estas aves, una por línea", "この鳥だけ (1 行に 1 種)", "仅限这些鸟，每行一种"],
+  notify_unknown: ["Not known here, perhaps typed wrong: {names}", "Hier nicht bekannt, vielleicht vertippt: {names}", "Inconnu ici, peut-être mal tapé : {names}", "No se conoce aquí, quizá mal escrito: {names}", "ここでは知られていない名前 (入力ミスかもしれません): {names}", "此处不认识，可能输错了：{names}"],
   notify_quiet: ["Quiet hours, such as 22:00-07:00", "Ruhezeit, etwa 22:00-07:00", "Heures calmes, par exemple 22:00-07:00", "Horas de silencio, como 22:00-07:00", "通知しない時間 (例 22:00-07:00)", "安静时段，如 22:00-07:00"],
   notify_at_most: ["At most so many an hour", "Höchstens so viele je Stunde", "Au plus tant par heure", "Como mucho tantos por hora", "1 時間の上限", "每小时最多条数"],
   notify_digest: ["Who was here in 24 hours, each day at", "Wer in 24 Stunden da war, jeden Tag um", "Qui est venu en 24 heures, chaque jour à", "Quién vino en 24 horas, cada día a las", "24 時間のまとめを毎日送る時刻", "每天汇总 24 小时来访的时间"],

@@ -91,6 +91,11 @@ std::string folded(std::string_view name) {
   return out;
 }
 
+bool is_called(std::string_view name, std::string_view wished) {
+  const std::string whole = folded(name);
+  return whole.starts_with(wished) && (whole.size() == wished.size() || whole[wished.size()] == '-');
+}
+
 std::pair<std::string_view, std::string_view> two_names(std::string_view name) {
   name = trimmed(name);
   const std::size_t open = name.rfind(" (");

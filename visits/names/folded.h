@@ -14,6 +14,9 @@ namespace kinglet::visits {
 // other scripts than Latin stay what they are. Empty: there is no letter in it.
 [[nodiscard]] std::string folded(std::string_view name);
 
+// Is this the name, or that of its genus ("Turdus" of "Turdus merula" and of "turdus-merula")? `wished` is folded.
+[[nodiscard]] bool is_called(std::string_view name, std::string_view wished);
+
 // "Passer domesticus (House Sparrow)": both, trimmed; the second is empty where there is no other.
 [[nodiscard]] std::pair<std::string_view, std::string_view> two_names(std::string_view name);
 

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "engine/base/text.h"
+#include "visits/names/bird_names.h"
 #include "visits/names/folded.h"
 
 namespace kinglet::visits {
@@ -81,6 +82,28 @@ std::vector<std::uint32_t> nearest_birds(const Taxa& taxa, std::string_view name
     std::erase_if(names, [&](const auto& one) { return one.second == taxon; });
   }
   return list;
+}
+
+bool is_known(const Taxa& taxa, std::string_view name) {
+  const std::string wished = folded(name);
+  if (wished.empty()) return false;
+  if (taxa.find(name) || find_bird_called(name) != nullptr) return true;
+  for (std::uint32_t i = 0; i < taxa.size(); ++i) {
+    if (is_called(taxa[i].species_id, wished) || is_called(taxa[i].scientific_name, wished)) return true;
+  }
+  return std::ranges::any_of(bird_names(), [&](const BirdNames& bird) { return is_called(bird.species_id, wished); });
+}
+
+std::string nearest_called(const Taxa& taxa, std::string_view name) {
+  if (const auto near = taxa.find(taxa.nearest(name))) return taxa[*near].species_id;
+  std::vector<std::string> names;
+  for (const BirdNames& bird : bird_names()) {
+    names.push_back(bird.species_id);
+    for (const std::string_view one : bird.names) names.push_back(folded(one));
+  }
+  const BirdNames* bird =
+      find_bird_called(nearest_name(folded(name), std::vector<std::string_view>(names.begin(), names.end())));
+  return bird != nullptr ? bird->species_id : std::string();
 }
 
 ListMatch match(const SpeciesList& list, const Taxa& taxa) {

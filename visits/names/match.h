@@ -21,6 +21,12 @@ namespace kinglet::visits {
 // under another genus) and longer ones ("Eurasian Blue Tit" of "Blue Tit") before those that are spelt alike.
 [[nodiscard]] std::vector<std::uint32_t> nearest_birds(const Taxa& taxa, std::string_view name, std::size_t most);
 
+// Is a bird or a genus of the model, or of the program's table, called so?
+[[nodiscard]] bool is_known(const Taxa& taxa, std::string_view name);
+
+// The species_id of the bird of the model, else of the table, of whose names one is spelt most alike; empty: none is.
+[[nodiscard]] std::string nearest_called(const Taxa& taxa, std::string_view name);
+
 struct ListMatch {
   struct Found {
     std::string name;  // as the list has it

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/notify, PUT and DELETE /api/v1/notify/{name}, POST /api/v1/notify/test: who gets messages on a
 // phone. Secrets go in and never come out.
+#include <algorithm>
+
 #include "daemon/http/control/settings.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/notify_desk.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
+#include "visits/names/folded.h"
+#include "visits/names/match.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -13,7 +18,33 @@ namespace {
 constexpr std::size_t kMostWish = 16'384;
 constexpr std::string_view kExample = R"(such as {"service": "ntfy", "to": "my-birds-7f3a", "only": ["first_today"]})";
 
-Json service_json(const NotifyService& service) {
+// Names that nobody here bears yet: mistyped, or of a bird that a person has yet to name so. Without a model or a
+// history nobody can tell.
+Json unknown_json(const NotifyView& view, const NotifyService& service) {
+  Json unknown = Json::array();
+  const auto found = std::ranges::find(service.values, "species", &std::pair<std::string, PlainValue>::first);
+  const auto* const names = found == service.values.end() ? nullptr : std::get_if<PlainList>(&found->second);
+  const auto model = view.models.facts();
+  if (names == nullptr || names->empty() || !model) return unknown;
+  const auto seen = view.seen();
+  if (!seen) return unknown;
+  for (const PlainValue& value : *names) {
+    const auto* const name = std::get_if<std::string>(&value);
+    if (name == nullptr || visits::is_known(*model->taxa, *name)) continue;
+    const std::string wished = visits::folded(*name);
+    const auto is_it = [&](const std::string& id) { return visits::is_called(id, wished); };
+    if (!wished.empty() && std::ranges::any_of(*seen, is_it)) continue;
+    Json near = Json::array();
+    if (unknown.size() < visits::kMostHelped) {
+      const std::string id = visits::nearest_called(*model->taxa, *name);
+      if (!id.empty()) near.push_back({{"species_id", id}});
+    }
+    unknown.push_back({{"name", *name}, {"near", std::move(near)}});
+  }
+  return unknown;
+}
+
+Json service_json(const NotifyView& view, const NotifyService& service) {
   Json json = Json::object();
   for (const auto& [key, value] : service.values) json[key] = value;
   json["secret"] = service.has_secret;
@@ -23,6 +54,7 @@ Json service_json(const NotifyService& service) {
   json["dropped_total"] = service.dropped;
   json["held_back_total"] = service.held_back;
   json["waiting"] = service.waiting;
+  json["unknown_species"] = unknown_json(view, service);
   if (!service.detail.empty()) {
     json["detail"] = service.detail;
     json["since"] = to_rfc3339(service.since);
@@ -67,7 +99,7 @@ std::expected<NotifyWish, Reply> read_wish(const Call& call) {
 
 Reply get_notify(const NotifyView& view, const Call& /*call*/) {
   Json items = Json::array();
-  for (const NotifyService& service : view.desk.list()) items.push_back(service_json(service));
+  for (const NotifyService& service : view.desk.list()) items.push_back(service_json(view, service));
   return json_reply(text_of(Json{{"items", std::move(items)}, {"has_more", false}}), "no-store");
 }
 
@@ -76,7 +108,7 @@ Reply put_notify(const NotifyView& view, const Call& call) {
   if (!wish) return wish.error();
   if (const auto kept = view.desk.put(*wish); !kept) return refused(kept.error());
   for (const NotifyService& service : view.desk.list()) {
-    if (service.name == wish->name) return json_reply(text_of(service_json(service)), "no-store");
+    if (service.name == wish->name) return json_reply(text_of(service_json(view, service)), "no-store");
   }
   return no_such_service();  // somebody has removed it again
 }

@@ -101,6 +101,8 @@ struct BirdListsView {
 // Messages to phones.
 struct NotifyView {
   NotifyDesk& desk;
+  const ModelBoard& models;
+  std::function<Result<std::vector<std::string>>()> seen;  // species_ids of the history
 };
 
 struct ControlView {

@@ -5,7 +5,11 @@ import {ask, may, write} from "./api.js";
 import {byId, make} from "./dom.js";
 import {text, wordsOf} from "./format.js";
 import {kindOf, notifyForm} from "./notify_form.js";
+import {nameOfBird} from "./now.js";
 import {noteMessages} from "./settings.js";
+
+// A name on which nobody is ever told, with what may be meant.
+const unknown = ({name, near: [bird]}) => bird ? `${name} (${text("list_near", {names: nameOfBird(bird)})})` : name;
 
 class Messages {
   services = [];
@@ -83,9 +87,11 @@ class Messages {
     const counts = text("notify_counts", {sent: service.sent_total, held: service.held_back_total, dropped: service.dropped_total});
     const button = (key, act) => make("button", {type: "button", textContent: text(key), onclick: act, "aria-label": `${text(key)}: ${name}`});
     const own = source === "page";
+    const strange = service.unknown_species.map(unknown).join(", ");
     return make("li", {"data-name": name},
       make("strong", {textContent: name}), ` ${kindOf(service)} ${service.to}`,
       make("p", {className: "soft", textContent: own ? counts : `${counts} · ${text("setting_from", {source})}`}),
+      strange ? make("p", {className: "bad", textContent: text("notify_unknown", {names: strange})}) : null,
       detail && !this.told[name] ? make("p", {className: "bad", textContent: detail}) : null,
       make("p", {role: "status", textContent: this.told[name] || ""}),
       make("p", {className: "buttons"}, button("notify_now", () => this.sendNow(service)),

@@ -70,6 +70,25 @@ test("who wants the digest alone gets no message of each visitor", async () => {
   await closeClean(page);
 });
 
+test("a bird that is typed wrong is told below its service, with the one that may be meant", async () => {
+  const page = await ownersPage();
+  await addButton(page).click();
+  await page.getByLabel("Topic").fill("birds");
+  await page.getByLabel("Only these birds, one a line").fill("Golden demofinch\nAmsle\nTurdus");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  const told = page.locator(".notify-list").getByText("perhaps typed wrong:");
+  await told.waitFor();
+  assert.equal(await told.textContent(), "Not known here, perhaps typed wrong: Amsle (perhaps Eurasian Blackbird)");
+  assert.deepEqual((await services())[0].species, ["Golden demofinch", "Amsle", "Turdus"], "it is kept all the same");
+  await page.getByRole("button", {name: "Change: ntfy"}).click();
+  await page.getByLabel("Only these birds, one a line").fill("Amsel");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await told.waitFor({state: "detached"});
+  await page.getByRole("button", {name: "Remove: ntfy"}).click();
+  await page.locator(".notify-list li").waitFor({state: "detached"});
+  await closeClean(page);
+});
+
 test("what is wrong stands in the form, and what was typed stays", async () => {
   const page = await ownersPage();
   await addButton(page).click();

@@ -10,7 +10,9 @@
 namespace kinglet::daemon::http {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class NotingNotifyDesk final : public NotifyDesk {
@@ -47,8 +49,22 @@ class NotifyHandlers : public ::testing::Test {
   Reply put(const std::string& body) { return put_notify(view_, json_call(body)); }
   Reply test(const std::string& body) { return post_notify_test(view_, json_call(body)); }
 
+  // As GET tells of a service for these: the name, and which bird may be meant.
+  std::vector<std::string> unknown_of(const PlainList& species) {
+    desk_.services = {{.name = "phone", .values = {{"species", species}}}};
+    const Parsed unknown = Parsed::parse(get_notify(view_, {}).body)["items"][0]["unknown_species"];
+    std::vector<std::string> told;
+    for (const Parsed& one : unknown) {
+      told.push_back(one["name"]);
+      for (const Parsed& near : one["near"]) told.back() += ": " + near["species_id"].get<std::string>();
+    }
+    return told;
+  }
+
   NotingNotifyDesk desk_;
-  const NotifyView view_{.desk = desk_};
+  ModelBoard models_;
+  Result<std::vector<std::string>> seen_;
+  const NotifyView view_{.desk = desk_, .models = models_, .seen = [this] { return seen_; }};
 };
 
 TEST_F(NotifyHandlers, AServiceIsSetWithItsSecretApartWhichIsNeverShown) {
@@ -98,6 +114,20 @@ TEST_F(NotifyHandlers, TheListSaysHowItGoes) {
   EXPECT_EQ(items[0]["detail"], "401: wrong token");
   EXPECT_EQ(items[0]["since"], "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(items[0]["sent_total"], 3);
+}
+
+TEST_F(NotifyHandlers, NamesOfNoBirdOfModelTableOrHistoryAreToldWithTheNearest) {
+  const PlainList wished{"Golden demofinch", "golden",   "Amsel", "Turdus", "Golden demofich", "Amsle",
+                         "Kobold",           "Kobold 3", " - "};
+  EXPECT_THAT(unknown_of(wished), IsEmpty()) << "no model, nobody can tell";
+  put_demonstration(models_);
+  EXPECT_THAT(unknown_of({}), IsEmpty());
+  const std::vector<std::string> typed_wrong{"Golden demofich: golden-demofinch", "Amsle: turdus-merula"};
+  EXPECT_THAT(unknown_of(wished), ElementsAre(typed_wrong[0], typed_wrong[1], "Kobold", "Kobold 3", " - "));
+  seen_->emplace_back("kobold");
+  EXPECT_THAT(unknown_of(wished), ElementsAre(typed_wrong[0], typed_wrong[1], "Kobold 3", " - "));
+  seen_ = fail(ErrorCode::kIo, "the disk gives nothing back");
+  EXPECT_THAT(unknown_of(wished), IsEmpty());
 }
 
 TEST_F(NotifyHandlers, ARemovedServiceIsGoneAndWhatIsNotThereIsNotRemoved) {
