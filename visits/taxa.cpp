@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ranges>
 #include <utility>
 
@@ -122,7 +123,7 @@ class TaxaMaker {
     }
     // Those that are added here get a parent as well.
     for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) add_scientific_parent(i);
-    name_parents();
+    name_others();
     KINGLET_TRY(sort_by_depth());
     index_names();
     return std::move(out_);
@@ -175,12 +176,23 @@ class TaxaMaker {
     if (parent != index) out_.taxa_[index].parent = parent;
   }
 
-  void name_parents() {
+  // What is left is a genus, or a bird that only a person can name.
+  void name_others() {
+    std::map<std::string, std::string> others;
     for (const SpeciesRow& row : of_no_class_) {
-      const auto place = ids_.find(engine::slug(row.species_id.empty() ? row.scientific_name : row.species_id));
-      if (place == ids_.end() || row.common_name.empty()) continue;
-      out_.taxa_[place->second].common_name = row.common_name;
-      out_.taxa_[place->second].owners_name = row.owners_name;
+      if (row.common_name.empty()) continue;
+      const std::string& bird = row.species_id.empty() ? row.scientific_name : row.species_id;
+      if (const auto place = ids_.find(engine::slug(bird)); place != ids_.end()) {
+        out_.taxa_[place->second].common_name = row.common_name;
+        out_.taxa_[place->second].owners_name = row.owners_name;
+      } else if (const std::string id = folded(bird); row.owners_name && !id.empty()) {
+        others.insert_or_assign(id, row.common_name);
+      }
+    }
+    for (const auto& [id, name] : others) out_.others_.push_back({.species_id = id, .name = name});
+    for (const std::string OtherBird::* name : {&OtherBird::species_id, &OtherBird::name}) {
+      for (std::uint32_t i = 0; i < out_.others_.size(); ++i)
+        out_.other_by_name_.try_emplace(folded(out_.others_[i].*name), i);
     }
   }
 
@@ -253,6 +265,22 @@ std::optional<std::uint32_t> Taxa::find(std::string_view name) const {
   const auto found = by_name_.find(folded(name));
   if (found == by_name_.end()) return std::nullopt;
   return found->second;
+}
+
+const OtherBird* Taxa::find_other(std::string_view name) const {
+  const auto called = [this](std::string_view one) {
+    const auto found = other_by_name_.find(folded(one));
+    return found == other_by_name_.end() ? nullptr : &others_[found->second];
+  };
+  if (others_.empty()) return nullptr;
+  if (const OtherBird* found = called(name)) return found;
+  const BirdNames* known = find_bird_called(name);
+  if (known == nullptr) return nullptr;
+  for (const BirdNames& same : bird_names()) {
+    if (same.bird != known->bird) continue;
+    if (const OtherBird* found = called(same.species_id)) return found;
+  }
+  return nullptr;
 }
 
 std::string_view Taxa::nearest(std::string_view name) const {

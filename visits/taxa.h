@@ -31,6 +31,12 @@ struct Taxon {
   std::vector<std::uint32_t> classes;  // of the model; empty where only children have some
 };
 
+// A bird that the owner names and no class of the model means; only a person sees it.
+struct OtherBird {
+  std::string species_id;
+  std::string name;
+};
+
 // What it is called in a language ("de"): the owner's word, else the name that comes with the program, else
 // common_name.
 [[nodiscard]] std::string_view name_in(const Taxon& taxon, std::string_view language);
@@ -54,6 +60,10 @@ class Taxa {
   // By species_id, scientific name, common name (also the one that a row replaced), label, or what it is called in a
   // language of the page; compared as visits/names/folded.h says.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+  // Those of the owner's names that are of none of these, by species_id.
+  [[nodiscard]] std::span<const OtherBird> others() const { return others_; }
+  // By its species_id or the owner's name of it, or any name of the program's table. nullptr: the owner names none so.
+  [[nodiscard]] const OtherBird* find_other(std::string_view name) const;
   // The nearest name that find() knows, for messages; may be empty.
   [[nodiscard]] std::string_view nearest(std::string_view name) const;
 
@@ -63,6 +73,8 @@ class Taxa {
   std::vector<std::uint32_t> of_class_;
   std::vector<std::uint32_t> deepest_first_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::vector<OtherBird> others_;
+  std::unordered_map<std::string, std::uint32_t> other_by_name_;
 
   friend class TaxaMaker;
 };

@@ -66,7 +66,11 @@ mqtt::Today today_of(const http::HistoryView& history, const TimeZone& zone, Wal
     species.visits = std::accumulate(one.visits.begin(), one.visits.end(), std::uint64_t{0});
     if (const auto model = history.models.facts()) {
       const visits::Taxa& taxa = *model->taxa;
-      if (const auto index = taxa.find(one.species_id)) species.common_name = taxa[*index].common_name;
+      if (const auto index = taxa.find(one.species_id)) {
+        species.common_name = taxa[*index].common_name;
+      } else if (const visits::OtherBird* other = taxa.find_other(one.species_id)) {
+        species.common_name = other->name;
+      }
     }
     today.visits += species.visits;
     today.species.push_back(std::move(species));
@@ -148,6 +152,7 @@ std::string name_of_bird(const http::HistoryView& history, std::string_view spec
       const std::string_view name = visits::name_in(taxon, language);
       return name.empty() ? taxon.scientific_name : std::string(name);
     }
+    if (const visits::OtherBird* other = taxa.find_other(species_id)) return other->name;
   }
   return std::string(visits::bird_name(species_id, language));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/line/model_facts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "camera/preprocess/preprocess.h"
@@ -9,7 +10,10 @@ namespace kinglet::daemon {
 namespace {
 
 bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
-  if (one.size() != other.size()) return false;
+  const auto is_same = [](const visits::OtherBird& a, const visits::OtherBird& b) {
+    return a.species_id == b.species_id && a.name == b.name;
+  };
+  if (one.size() != other.size() || !std::ranges::equal(one.others(), other.others(), is_same)) return false;
   for (std::size_t i = 0; i < one.size(); ++i) {
     const visits::Taxon& a = one[i];
     const visits::Taxon& b = other[i];

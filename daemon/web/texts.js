@@ -363,6 +363,8 @@ export const texts = {
   own_names_how: ["Two columns: the bird, a tab or comma, and what you call it. They count in every language.", "Zwei Spalten: der Vogel, ein Tabulator oder Komma, und wie Sie ihn nennen. Sie gelten in jeder Sprache.", "Deux colonnes : l'oiseau, une tabulation ou une virgule, et le nom que vous lui donnez. Ils valent dans toutes les langues.", "Dos columnas: el ave, un tabulador o una coma, y cómo la llama usted. Valen en todos los idiomas.", "2 列で入力します: 鳥、タブかコンマ、呼び名。どの言語でも使われます。", "两列：鸟名、制表符或逗号、您的叫法。对所有语言都有效。"],
   list_none: ["No list: every bird counts.", "Keine Liste: jeder Vogel zählt.", "Pas de liste : tous les oiseaux comptent.", "Sin lista: cuentan todas las aves.", "リストなし: すべての鳥が対象です。", "没有名单：所有鸟都算。"],
   list_found: ["{count} of the model's birds", "{count} Vögel des Modells", "{count} oiseaux du modèle", "{count} aves del modelo", "モデルの鳥 {count} 種", "模型中的 {count} 种鸟"],
+  names_found: ["Birds with a name of your own: {count}", "Vögel mit eigenem Namen: {count}", "Oiseaux nommés par vous : {count}", "Aves con nombre propio: {count}", "独自の名前を付けた鳥: {count}", "有自定义名称的鸟：{count}"],
+  names_none: ["No names of your own.", "Keine eigenen Namen.", "Aucun nom à vous.", "Ningún nombre propio.", "独自の名前はありません。", "没有自定义名称。"],
   list_missing: ["Names not found: {count}", "Namen nicht gefunden: {count}", "Noms introuvables : {count}", "Nombres no encontrados: {count}", "見つからない名前 {count} 件", "{count} 个名称未找到"],
   list_missing_show: ["Which ones?", "Welche?", "Lesquels ?", "¿Cuáles?", "一覧を表示", "查看"],
   list_near: ["perhaps {names}", "vielleicht {names}", "peut-être {names}", "quizá {names}", "もしかして {names}", "可能是 {names}"],

@@ -61,6 +61,32 @@ std::optional<std::uint32_t> find_listed(const Taxa& taxa, std::string_view name
   return std::nullopt;
 }
 
+std::optional<std::uint32_t> find_of_model(const Taxa& taxa, std::string_view name) {
+  if (const auto found = taxa.find(name)) return found;
+  const BirdNames* known = find_bird_called(name);
+  if (known == nullptr) return std::nullopt;
+  for (const BirdNames& same : bird_names()) {
+    if (same.bird != known->bird) continue;
+    if (const auto found = taxa.find(same.species_id)) return found;
+  }
+  return std::nullopt;
+}
+
+bool is_scientific_name(std::string_view name) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::size_t genus = name.find(' ');
+  if (genus == std::string_view::npos || genus < 2 || name[0] < 'A' || name[0] > 'Z') return false;
+  if (!std::ranges::all_of(name.substr(1, genus - 1), is_lower)) return false;
+  std::size_t words = 1;
+  for (const auto part : std::views::split(name.substr(genus + 1), ' ')) {
+    const std::string_view word(part);
+    if (word.size() < 2 || !is_lower(word.front()) || !is_lower(word.back())) return false;
+    if (!std::ranges::all_of(word, [&](char c) { return is_lower(c) || c == '-'; })) return false;
+    ++words;
+  }
+  return words <= 3;
+}
+
 std::vector<std::uint32_t> nearest_birds(const Taxa& taxa, std::string_view name, std::size_t most) {
   const std::string wanted = folded(two_names(name).first);
   std::vector<std::uint32_t> list;

@@ -17,6 +17,12 @@ namespace kinglet::visits {
 // subspecies that the model does not know is its species.
 [[nodiscard]] std::optional<std::uint32_t> find_listed(const Taxa& taxa, std::string_view name);
 
+// By any of its names, under whichever scientific name the model has it.
+[[nodiscard]] std::optional<std::uint32_t> find_of_model(const Taxa& taxa, std::string_view name);
+
+// "Turdus pilaris", "Motacilla alba yarrellii": a bird of the world, whether a model knows it or not.
+[[nodiscard]] bool is_scientific_name(std::string_view name);
+
 // Birds of the model with the nearest names, at most `most`, nearest first: those with the same last word (the species
 // under another genus) and longer ones ("Eurasian Blue Tit" of "Blue Tit") before those that are spelt alike.
 [[nodiscard]] std::vector<std::uint32_t> nearest_birds(const Taxa& taxa, std::string_view name, std::size_t most);

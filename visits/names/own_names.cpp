@@ -8,6 +8,7 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "visits/lines.h"
+#include "visits/names/bird_names.h"
 #include "visits/names/folded.h"
 #include "visits/names/match.h"
 
@@ -61,6 +62,20 @@ Result<std::vector<Row>> rows_of(std::string_view text, std::string_view where) 
   return rows;
 }
 
+// Of a bird of the model, or of the program's table; empty: neither has it.
+std::string known_id(const Taxa& taxa, std::string_view bird) {
+  if (const auto taxon = find_listed(taxa, bird)) return taxa[*taxon].species_id;
+  const auto [outside, inside] = two_names(bird);
+  for (const std::string_view name : {bird, outside, inside}) {
+    if (const auto taxon = find_of_model(taxa, name)) return taxa[*taxon].species_id;
+    const BirdNames* known = find_bird_called(name);
+    if (known == nullptr) continue;
+    const auto is_it = [known](const BirdNames& one) { return one.bird == known->bird && one.is_current; };
+    return std::ranges::find_if(bird_names(), is_it)->species_id;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<OwnNames> read_own_names(std::string_view text, std::string_view where, const Taxa& taxa) {
@@ -70,7 +85,8 @@ Result<OwnNames> read_own_names(std::string_view text, std::string_view where, c
   }
   std::vector<Row> rows = KINGLET_TRY(rows_of(text, where));
   const auto known = [&](std::string Row::* cell) {
-    return std::ranges::count_if(rows, [&](const Row& row) { return find_listed(taxa, row.*cell).has_value(); });
+    return std::pair(std::ranges::count_if(rows, [&](const Row& row) { return !known_id(taxa, row.*cell).empty(); }),
+                     std::ranges::count_if(rows, [&](const Row& row) { return is_scientific_name(row.*cell); }));
   };
   if (known(&Row::second) > known(&Row::first)) {
     for (auto& [bird, name] : rows) std::swap(bird, name);
@@ -78,13 +94,13 @@ Result<OwnNames> read_own_names(std::string_view text, std::string_view where, c
   OwnNames own;
   std::set<std::string> ids;
   for (const auto& [bird, name] : rows) {
-    const auto taxon = find_listed(taxa, bird);
-    std::string id = taxon ? taxa[*taxon].species_id : engine::slug(bird);
-    if (taxon) {
-      ++own.found;
-    } else {
+    std::string id = known_id(taxa, bird);
+    if (id.empty() && !is_scientific_name(bird)) {
       own.missing.push_back(bird);
+    } else {
+      ++own.found;
     }
+    if (id.empty()) id = folded(bird);
     if (id.empty() || !ids.insert(id).second) continue;
     if (own.text.empty()) own.text = "species_id\tcommon_name\n";
     own.text += format_text("{}\t{}\n", id, name);

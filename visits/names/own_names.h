@@ -14,12 +14,13 @@ namespace kinglet::visits {
 
 struct OwnNames {
   std::string text;       // species_id and common_name, as parse_species_table takes it; empty: no name at all
-  std::size_t found = 0;  // rows of birds of the model
-  std::vector<std::string> missing;  // what the others call their bird; kept where that is a scientific name
+  std::size_t found = 0;  // rows of birds of the model, of the program's table, or called as science does
+  std::vector<std::string> missing;  // what the others call their bird; kept, since people name birds as they like
 };
 
-// Columns are separated by tabs, commas, semicolons or "=", in either order: the one that the model knows more of says
-// the bird. A first line of column names is understood. kBadData: not text, too large, or a row that has not two cells.
+// Columns are separated by tabs, commas, semicolons or "=", in either order: the one of which more is known, or of as
+// much the one with more names of science, says the bird. A first line of column names is understood. kBadData: not
+// text, too large, or a row that has not two cells.
 [[nodiscard]] Result<OwnNames> read_own_names(std::string_view text, std::string_view where, const Taxa& taxa);
 
 }  // namespace kinglet::visits

@@ -148,8 +148,9 @@ Reply put_names(const BirdListsView& view, const Call& call) {
   const bool takes_away = own->text.empty();
   if (own->found == 0 && !takes_away) {
     return problem("bad-list",
-                   format_text("the model {} knows none of these {} birds", (*model)->name, own->missing.size()),
-                   "the first column says the bird: scientific, English or a label of the model");
+                   format_text("neither the model {} nor the table of names knows one of these {} birds",
+                               (*model)->name, own->missing.size()),
+                   "one column says the bird: scientific, as a language of the page calls it, or a label of the model");
   }
   const auto kept = view.desk.keep(BirdList::kNames, own->text, who(call));
   if (!kept) return refused(kept.error());

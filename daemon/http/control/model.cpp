@@ -67,21 +67,33 @@ Reply cached(const ModelFacts& model, const Call& call, const Json& json) {
   return reply;
 }
 
-// Those of the program's table that the model does not have, under whichever name: a person may see them all the same.
+// Those of the program's table, and those that the owner names, that the model does not have, under whichever name: a
+// person may see them all the same.
 Json other_birds(const visits::Taxa& taxa, std::string_view language) {
   std::set<std::size_t> known;
   for (const visits::BirdNames& bird : visits::bird_names()) {
     if (taxa.find(bird.species_id)) known.insert(bird.bird);
   }
   Json others = Json::array();
+  std::set<const visits::OtherBird*> told;
   for (const visits::BirdNames& bird : visits::bird_names()) {
     if (!bird.is_current || known.contains(bird.bird)) continue;
     const std::string_view english = bird.names.front();
     const std::string_view name = visits::bird_name(bird.species_id, language);
-    others.push_back({{"species_id", bird.species_id},
-                      {"scientific_name", bird.scientific_name},
-                      {"common_name", english},
-                      {"name", name.empty() ? english : name}});
+    Json other{{"species_id", bird.species_id},
+               {"scientific_name", bird.scientific_name},
+               {"common_name", english},
+               {"name", name.empty() ? english : name}};
+    if (const visits::OtherBird* own = taxa.find_other(bird.species_id)) {
+      told.insert(own);
+      other["species_id"] = own->species_id;
+      other["common_name"] = other["name"] = own->name;
+    }
+    others.push_back(std::move(other));
+  }
+  for (const visits::OtherBird& own : taxa.others()) {
+    if (told.contains(&own)) continue;
+    others.push_back({{"species_id", own.species_id}, {"common_name", own.name}, {"name", own.name}});
   }
   return others;
 }

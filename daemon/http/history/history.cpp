@@ -87,10 +87,14 @@ void add_names(Json& json, const HistoryView& view, std::string_view species_id)
     const visits::Taxon& taxon = (*model->taxa)[*index];
     if (!taxon.scientific_name.empty()) json["scientific_name"] = taxon.scientific_name;
     if (!taxon.common_name.empty()) json["common_name"] = taxon.common_name;
-  } else if (const visits::BirdNames* known = visits::find_bird_names(species_id)) {
+    return;
+  }
+  if (const visits::BirdNames* known = visits::find_bird_names(species_id)) {
     json["scientific_name"] = known->scientific_name;
     json["common_name"] = known->names.front();
   }
+  const visits::OtherBird* other = model ? model->taxa->find_other(species_id) : nullptr;
+  if (other != nullptr) json["common_name"] = other->name;
 }
 
 Reply get_species(const HistoryView& view, const Call& call) {

@@ -32,7 +32,8 @@ namespace kinglet::daemon::http {
 // The filters and the order of a list of visits; its first page of them.
 [[nodiscard]] std::expected<visits::VisitQuery, Reply> read_visit_query(const Call& call);
 
-// "scientific_name" and "common_name", as far as the loaded model or the program's table of birds knows them.
+// "scientific_name" and "common_name", as far as the loaded model, its owner or the program's table of birds knows
+// them.
 void add_names(Json& json, const HistoryView& view, std::string_view species_id);
 
 }  // namespace kinglet::daemon::http

@@ -21,6 +21,7 @@
 #include "visits/lines.h"
 #include "visits/names/bird_names.h"
 #include "visits/names/folded.h"
+#include "visits/names/match.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon::http {
@@ -52,22 +53,11 @@ Reply stale() {
   return problem("stale-etag", "the visit is not as you saw it", "GET it again and send the new ETag in If-Match");
 }
 
-// The model's bird of that name, under whichever scientific name the model has it.
-std::optional<std::string> of_the_model(const visits::Taxa& taxa, std::string_view name) {
-  if (const auto index = taxa.find(name)) return taxa[*index].species_id;
-  const visits::BirdNames* known = visits::find_bird_called(name);
-  if (known == nullptr) return std::nullopt;
-  for (const visits::BirdNames& same : visits::bird_names()) {
-    if (same.bird != known->bird) continue;
-    if (const auto index = taxa.find(same.species_id)) return taxa[*index].species_id;
-  }
-  return std::nullopt;
-}
-
-// By any of its names: of the model, or of the program's table.
+// By any of its names: of the model, of the owner, or of the program's table.
 std::optional<std::string> listed_species(const HistoryView& view, std::string_view name) {
   if (const auto model = view.models.facts()) {
-    if (auto found = of_the_model(*model->taxa, name)) return found;
+    if (const auto index = visits::find_of_model(*model->taxa, name)) return (*model->taxa)[*index].species_id;
+    if (const visits::OtherBird* other = model->taxa->find_other(name)) return other->species_id;
   }
   const visits::BirdNames* known = visits::find_bird_called(name);
   return known != nullptr ? std::optional(known->species_id) : std::nullopt;
@@ -129,22 +119,6 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
 }
 
-// "Turdus pilaris", "Motacilla alba yarrellii": a bird of the world, whether a model knows it or not.
-bool is_scientific_name(std::string_view name) {
-  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  const std::size_t genus = name.find(' ');
-  if (genus == std::string_view::npos || genus < 2 || name[0] < 'A' || name[0] > 'Z') return false;
-  if (!std::ranges::all_of(name.substr(1, genus - 1), is_lower)) return false;
-  std::size_t words = 1;
-  for (const auto part : std::views::split(name.substr(genus + 1), ' ')) {
-    const std::string_view word(part);
-    if (word.size() < 2 || !is_lower(word.front()) || !is_lower(word.back())) return false;
-    if (!std::ranges::all_of(word, [&](char c) { return is_lower(c) || c == '-'; })) return false;
-    ++words;
-  }
-  return words <= 3;
-}
-
 // Signs that turn the writing about beyond the name, or are not seen: U+202A to U+202E, U+2066 to U+2069, U+FEFF,
 // U+3164.
 bool has_hidden_sign(std::string_view name) {
@@ -178,7 +152,7 @@ std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
       review.name.clear();
     } else if (name == "scientific_name") {
       const auto text = text_of(value, kMostName);
-      if (!text || !is_scientific_name(*text)) {
+      if (!text || !visits::is_scientific_name(*text)) {
         return bad_json("review.scientific_name is no name of a species as science writes it",
                         "such as Turdus pilaris: the genus with a capital letter, then the species");
       }
@@ -251,7 +225,7 @@ std::optional<Reply> settle_species(const HistoryView& view, const Wish& wish, R
   if (*seen) review.species_id = (*seen)->species_id;
   // Not where the history has no name for it: of visits that have gone the counts alone are left.
   if (*seen && review.name.empty()) review.name = (*seen)->typed;
-  if (is_scientific_name(review.name)) review.name.clear();
+  if (visits::is_scientific_name(review.name)) review.name.clear();
   return std::nullopt;
 }
 

@@ -8,8 +8,8 @@ import {nameOfSpecies} from "./now.js";
 import {sourceOf} from "./settings.js";
 
 const kinds = {
-  region: {path: "/api/v1/region", key: "decide.region", title: "region_list", how: "region_how"},
-  names: {path: "/api/v1/names", key: "model.names", title: "own_names", how: "own_names_how"},
+  region: {path: "/api/v1/region", key: "decide.region", title: "region_list", how: "region_how", found: "list_found", none: "list_none"},
+  names: {path: "/api/v1/names", key: "model.names", title: "own_names", how: "own_names_how", found: "names_found", none: "names_none"},
 };
 
 let heard = () => {};  // of names that were kept
@@ -25,9 +25,9 @@ function missingItem({name, near = []}) {
   return make("li", {textContent: meant ? `${name} · ${text("list_near", {names: meant})}` : name});
 }
 
-function report(match) {
-  if (match.source === "none") return [make("p", {className: "soft", textContent: text("list_none")})];
-  const found = text("list_found", {count: number(match.found_count)});
+function report(match, {found: key, none}) {
+  if (match.source === "none") return [make("p", {className: "soft", textContent: text(none)})];
+  const found = text(key, {count: number(match.found_count)});
   const missing = match.missing_count > 0 && text("list_missing", {count: number(match.missing_count)});
   const lines = [make("p", {className: "soft", textContent: [found, missing].filter(Boolean).join(" · ")})];
   if (missing) {
@@ -57,7 +57,7 @@ export async function mount(element, kind = "region", done = () => {}) {
     try {
       const match = await keep(kind, box.value);
       box.value = await listOf(path);
-      told.replaceChildren(...report(match));
+      told.replaceChildren(...report(match, kinds[kind]));
       tell("");
       await done(match);
     } catch (error) { tell(wordsOf(error)); }
@@ -66,7 +66,7 @@ export async function mount(element, kind = "region", done = () => {}) {
   element.replaceChildren(form);
   try {
     box.value = await listOf(path);
-    if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`)));
+    if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`), kinds[kind]));
   } catch (error) { tell(wordsOf(error)); }
   const source = sourceOf(key);
   if (source && source !== "default") {

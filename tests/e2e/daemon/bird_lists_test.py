@@ -168,6 +168,20 @@ class BirdLists(ScratchFolder):
         problem = self.assert_problem(self.put("names", "Apus apus\n"), 422, "bad-list")
         self.assertIn("row 1: 1 cells, expected two", problem["detail"])
 
+    def test_a_bird_that_the_model_lacks_is_called_as_its_owner_calls_it_once_a_person_names_it(self):
+        self.assertEqual(self.put("names", "Poecile montanus, Mattkopf\n").json()["found_count"], 1)
+        others = lambda: {one["species_id"]: one["name"] for one in self.get("model/labels?language=de").json()["others"]}
+        self.daemon.until(lambda: others().get("poecile-montanus") == "Mattkopf", "the owner's name")
+        self.assertEqual(others()["turdus-pilaris"], "Wacholderdrossel")
+        visit = self.daemon.until(lambda: next((one for one in self.get("visits").json()["items"] if one["state"] == "ended"), None),
+                                  "a visit")
+        reply = self.daemon.ask(visit["links"]["self"], "PATCH", b'{"review": {"verdict": "corrected", "name": "Mattkopf"}}',
+                                {**self.owner, "If-Match": "*", "Content-Type": "application/merge-patch+json"})
+        self.assertEqual(reply.status, 200, reply.body)
+        self.assertEqual(reply.json()["species_id"], "poecile-montanus")
+        names = lambda: {one["species_id"]: one.get("common_name") for one in self.get("species").json()["items"]}
+        self.daemon.until(lambda: names().get("poecile-montanus") == "Mattkopf", "the owner's name")
+
 
 if __name__ == "__main__":
     main()

@@ -67,7 +67,7 @@ test("names of one's own are shown in every language as soon as they are kept", 
   const form = page.locator("#settings-names form");
   await form.getByRole("textbox").fill(labels.slice(0, 8).map((label) => `${label.split(" (")[0]}\tRotflügelstärling`).join("\n"));
   await form.getByRole("button", {name: "Speichern"}).click();
-  await form.getByText("8 Vögel des Modells").waitFor();
+  await form.getByText("Vögel mit eigenem Namen: 8").waitFor();
   await openTab(page, "species");
   await until(async () => (await page.locator("#species-rows th a").allTextContents()).includes("Rotflügelstärling"), "an own name");
   await assertFits(page, "a long name in the table of species");

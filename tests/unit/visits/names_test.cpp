@@ -146,6 +146,18 @@ TEST(OwnNames, SayTheBirdInEitherColumn) {
   EXPECT_EQ(own("# nothing\n"), "");
 }
 
+TEST(OwnNames, OfBirdsThatTheModelLacksAreThoseOfTheTableAndWhatScienceWrites) {
+  const auto names = read_own_names("Poecile montanus,Mattkopf\nFieldfare,Schacker\nPhoenix,Vogel\n", "body", garden());
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->text,
+            "species_id\tcommon_name\npoecile-montanus\tMattkopf\nturdus-pilaris\tSchacker\nphoenix\tVogel\n");
+  EXPECT_EQ(names->found, 2U);
+  EXPECT_EQ(names->missing, std::vector<std::string>{"Phoenix"});
+  EXPECT_EQ(own("Dryobates pubescens,Pube"), "species_id\tcommon_name\npicoides-pubescens\tPube\n")
+      << "the model has it under another name";
+  EXPECT_EQ(own("Mattkopf,Poecile montanus"), "species_id\tcommon_name\npoecile-montanus\tMattkopf\n");
+}
+
 TEST(OwnNames, RefuseWhatHasNotTwoColumns) {
   EXPECT_EQ(own("Spatz\n"), "body, row 1: 1 cells, expected two: a bird and its name");
   EXPECT_EQ(own("Apus apus,Segler\nApus apus,\n"), "body, row 2: 2 cells, expected two: a bird and its name");

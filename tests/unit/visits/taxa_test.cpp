@@ -88,6 +88,27 @@ TEST(Taxa, ATableOfNamesNamesAGenusToo) {
   EXPECT_EQ(taxa.find("Drosseln"), taxa.find("Turdus"));
 }
 
+TEST(Taxa, WhatTheOwnerCallsABirdThatNoClassMeansIsKeptBesideThem) {
+  std::vector<SpeciesRow> rows =
+      parse_species_table(
+          "species_id\tcommon_name\npoecile-montanus\tMattkopf\npicoides-pubescens\tPube\nturdus\tDrosseln\n", "t.tsv")
+          .value();
+  for (SpeciesRow& row : rows) row.owners_name = true;
+  const Taxa taxa = Taxa::make(labels("Turdus merula (Blackbird)\n"), rows).value();
+  EXPECT_EQ(taxa.others().size(), 2U);
+  EXPECT_FALSE(taxa.find("Mattkopf")) << "no class means it";
+  const auto called = [&](std::string_view name) {
+    const OtherBird* bird = taxa.find_other(name);
+    return bird != nullptr ? bird->species_id : "none";
+  };
+  for (const char* name : {"poecile-montanus", "Poecile montanus", "MATTKOPF"})
+    EXPECT_EQ(called(name), "poecile-montanus");
+  for (const char* name : {"Picoides pubescens", "dryobates-pubescens", "Dunenspecht"}) {
+    EXPECT_EQ(called(name), "picoides-pubescens") << name;
+  }
+  for (const char* name : {"Turdus merula", "turdus", "Phoenix", ""}) EXPECT_EQ(called(name), "none") << name;
+}
+
 TEST(Taxa, AParentOfTheTableComesBeforeTheGenus) {
   const Taxa taxa = taxa_of("Larus argentatus (Herring Gull)\nLarus fuscus (Lesser Black-backed Gull)\n",
                             "scientific_name\tparent\nLarus argentatus\tlarge gull\nLarus fuscus\tlarge gull\n");

@@ -88,8 +88,16 @@ TEST_F(BirdListHandlers, NamesAreKeptAsATableOfTheirOwn) {
   EXPECT_EQ(desk_.region, "");
 }
 
-TEST_F(BirdListHandlers, NamesOfNoBirdOfTheModelAreNotKept) {
-  EXPECT_EQ(put(&put_names, "Passer domesticus;Spatz\n").problem.slug, "bad-list");
+TEST_F(BirdListHandlers, NamesOfBirdsThatAPersonAloneCanNameAreKept) {
+  for (const char* bird : {"Passer domesticus", "Haussperling", "Poecile montanus"}) {
+    const Reply reply = put(&put_names, std::string(bird) + ";Spatz\n");
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(Parsed::parse(reply.body)["found_count"], 1) << bird;
+  }
+}
+
+TEST_F(BirdListHandlers, NamesOfNoBirdAtAllAreNotKept) {
+  EXPECT_EQ(put(&put_names, "Phoenix;Spatz\n").problem.slug, "bad-list");
   EXPECT_EQ(put(&put_names, "only one cell\n").problem.slug, "bad-list");
   EXPECT_EQ(desk_.kept, 0);
 }

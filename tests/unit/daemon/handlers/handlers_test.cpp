@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/answer/unnamed_tracks.h"
@@ -113,6 +114,37 @@ TEST_F(HistoryHandlers, ATypedNameIsKeptThoughTheHistoryKnowsItsIdAlone) {
   ASSERT_TRUE(scientific) << scientific.error().problem.detail;
   EXPECT_EQ(scientific->species_id, "corvus-ruficollis");
   EXPECT_EQ(scientific->name, "");
+}
+
+TEST_F(HistoryHandlers, ABirdThatTheModelLacksIsCalledAsItsOwnerCallsIt) {
+  ModelFacts facts = *demonstration();
+  const auto own = [](const char* bird, const char* name) {
+    visits::SpeciesRow row;
+    row.species_id = bird;
+    row.common_name = name;
+    row.owners_name = true;
+    return row;
+  };
+  const std::vector<visits::SpeciesRow> rows{own("poecile-montanus", "Mattkopf"), own("turdus-pilaris", "Schacker")};
+  facts.taxa = std::make_shared<const visits::Taxa>(visits::Taxa::make(facts.labels, rows).value());
+  std::vector<std::string> warnings;
+  models_.publish(std::make_shared<const ModelFacts>(facts), visits::Rule::make(facts.taxa, {}, warnings));
+  put_visit("poecile-montanus");
+  put_visit("turdus-pilaris");
+  put_visit("turdus-merula");
+  ASSERT_TRUE(store_.flush().has_value());
+  std::map<std::string, std::string> names;
+  const Parsed items = Parsed::parse(get_species(view_, {}).body)["items"];
+  for (const Parsed& one : items) names[one["species_id"]] = one["common_name"];
+  EXPECT_EQ(names, (std::map<std::string, std::string>{{"poecile-montanus", "Mattkopf"},
+                                                       {"turdus-pilaris", "Schacker"},
+                                                       {"turdus-merula", "Eurasian Blackbird"}}));
+  const Call call{.content_type = "application/json",
+                  .body = R"({"review": {"verdict": "corrected", "name": "mattkopf"}})"};
+  const auto review = read_review(view_, call, {});
+  ASSERT_TRUE(review) << review.error().problem.detail;
+  EXPECT_EQ(review->species_id, "poecile-montanus");
+  EXPECT_EQ(review->name, "");
 }
 
 class TrackHandlers : public HistoryHandlers {
