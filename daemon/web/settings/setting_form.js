@@ -18,12 +18,17 @@ export function shown(name, kind, value) {
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const textBox = (id, value) => make("input", {id, type: "text", value, autocomplete: "off", spellcheck: false});
+function readNumber({value}) {
+  if (!value) throw new Error("no number");  // empty, or what a browser does not take for one
+  return Number(value);
+}
+
 const inJson = (id, value) => ({node: textBox(id, JSON.stringify(value)), read: (node) => JSON.parse(node.value)});
 
 function numberBox(id, value, {kind, range}) {
   const {least, most} = range || {};
   return {node: make("input", {id, type: "number", min: least, max: most, step: kind === "count" ? 1 : "any", value}),
-          read: (node) => JSON.parse(node.value)};
+          read: readNumber};
 }
 
 // By kind: a control that shows a value, and how the value is read from it; that may throw.
@@ -77,7 +82,7 @@ export function settingForm(key, {isSet, keep, leave, typed}) {
     try { value = read(node); } catch { value = undefined; }
     save.disabled = value === undefined || same(value, now);
     difference.textContent = save.disabled ? "" : `${shown(name, kind, now)} → ${shown(name, kind, value)}`;
-    tell(value === undefined && node.value ? text("setting_unreadable") : "");
+    tell(value === undefined && (node.value || node.validity.badInput) ? text("setting_unreadable") : "");
   };
   const attempt = async (value) => {
     // Another form may have come in place of this one meanwhile.

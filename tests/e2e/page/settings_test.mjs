@@ -63,6 +63,30 @@ test("a number is changed with a keyboard, shown as a difference first, and undo
   await closeClean(page);
 });
 
+test("a number may begin with its point, and what is none is told", async () => {
+  const page = await settingsPage();
+  const form = await open(page, "decide.min_margin");
+  const save = form.getByRole("button", {name: "Save"});
+  const type = async (keys) => {
+    await form.getByRole("spinbutton").focus();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(keys);
+  };
+  await type("e");
+  await form.getByRole("alert").getByText("not written as it has to be").waitFor();
+  assert.equal(await save.isDisabled(), true);
+  await type(".25");
+  assert.match(await form.locator("output").textContent(), / → 0\.25$/);
+  assert.equal(await form.getByRole("alert").isVisible(), false);
+  await form.getByRole("spinbutton").fill("");
+  assert.equal(await save.isDisabled(), true);
+  assert.equal(await form.getByRole("alert").isVisible(), false, "who clears it is about to type");
+  await type(".25");
+  await press(form, "Save");
+  assert.equal((await key("decide.min_margin")).value, 0.25);
+  await closeClean(page);
+});
+
 test("each kind has its control, and a default is taken up again", async () => {
   const page = await settingsPage();
   for (const [name, range] of [["gate.hold", "0ms to 10m"], ["store.quota", "16MiB to 16384GiB"], ["visits.new_after", "1d to 2y"]]) {
