@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: is the camera right? What it sees now, and the way to aim and focus it.
+// Why: is the camera right? What it sees now, and the way to aim and focus it; or a restart, which takes one that was connected.
 import {ask, send} from "./api.js";
 import {byId, make} from "./dom.js";
-import {text} from "./format.js";
+import {text, wordsOf} from "./format.js";
+import {restart} from "./restart.js";
 
 const pause = 2000;  // ms between two pictures
 
@@ -10,7 +11,20 @@ export function drawCamera(box) {
   const words = make("p", {textContent: text("step_camera_text")});
   const image = make("img", {className: "step-picture", alt: text("picture_alt"), hidden: true});
   const aim = make("button", {type: "button", textContent: text("aim"), hidden: true, onclick: () => byId("aim").click()});
-  box.append(words, image, make("p", {className: "buttons"}, aim));
+  const told = make("p", {className: "soft", role: "status"});
+  const problem = make("p", {className: "bad", role: "alert", hidden: true});
+  const again = make("button", {type: "button", textContent: text("restart"), hidden: true, onclick: async () => {
+    try {
+      problem.hidden = true;
+      await restart();
+      told.textContent = text("restarting");
+    } catch (error) {
+      problem.textContent = wordsOf(error);
+      problem.hidden = false;
+    }
+  }});
+  box.append(words, image, told, problem, make("p", {className: "buttons"}, aim, again));
+  let uptime = 0;
   let url = "";
   const show = async () => {
     if (document.hidden) return;
@@ -22,14 +36,21 @@ export function drawCamera(box) {
     if (old) URL.revokeObjectURL(old);
   };
   const tell = async () => {
-    const {camera} = await ask("/api/v1/stats");
-    if (camera.demonstration) words.textContent = text("step_camera_drawn");
-    else if (camera.detail && camera.state !== "streaming") words.textContent = camera.detail;
+    if (document.hidden) return;
+    const {camera, uptime_seconds: now} = await ask("/api/v1/stats");
+    if (now < uptime) told.textContent = "";  // it is back
+    uptime = now;
+    again.hidden = !camera.demonstration;
+    words.textContent = camera.demonstration ? text("step_camera_drawn")
+      : camera.detail && camera.state !== "streaming" ? camera.detail : text("step_camera_text");
   };
   const quietly = (task) => task().catch(() => {});  // what is wrong stands on top of the page
-  quietly(tell);
-  quietly(show);
-  const timer = setInterval(() => quietly(show), pause);
+  const look = () => {
+    quietly(tell);
+    quietly(show);
+  };
+  look();
+  const timer = setInterval(look, pause);
   return () => {
     clearInterval(timer);
     if (url) URL.revokeObjectURL(url);

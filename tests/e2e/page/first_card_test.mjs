@@ -80,6 +80,27 @@ test("an owner is led through the steps, and a model comes by one tap", async ()
   await closeClean(page);
 });
 
+test("a camera that is connected during its step is taken by a restart there", async () => {
+  const service = await startDaemon({service: true});
+  const page = await openAsOwner(service, {expected: [/Failed to load resource/]});  // while nobody answers
+  await card(page).getByText("This picture is drawn").waitFor();
+  await button(page, "Restart now").click();
+  const told = card(page).getByText("Restarting. The page comes back by itself.");
+  await told.waitFor();
+  await service.again();
+  await told.waitFor({state: "detached"});
+  await card(page).getByRole("heading", {name: "Is the camera right?"}).waitFor();
+  await closeClean(page);
+});
+
+test("where nobody would start it again the step of the camera says so", async () => {
+  const page = await openAsOwner(await startWithModel(), {expected: [/409/]});
+  await button(page, "Restart now").click();
+  await card(page).getByRole("alert").getByText("nobody would start the daemon again").waitFor();
+  await assertFits(page, "a restart that is refused");
+  await closeClean(page);
+});
+
 test("who reloads the page is led on from the step that is next, until it is done", async () => {
   const daemon = await startWithModel();
   const page = await openAsOwner(daemon);

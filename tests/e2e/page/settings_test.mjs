@@ -173,7 +173,7 @@ test("what waits for a restart says so, and what the owner's files say is not of
   await form.getByRole("spinbutton").fill("70");
   await form.getByRole("button", {name: "Save"}).click();
   await row(page, "gate.hot").getByText("70 from the next start on").waitFor();
-  await page.getByRole("button", {name: "Restart now"}).click();
+  await page.locator("#restart").click();
   await page.locator("#settings-problem", {hasText: "nobody would start the daemon again"}).waitFor();
   assert.equal(await row(page, "gate.max_fps").getByRole("button").count(), 0);  // by --set
   assert.equal(await row(page, "model.path").getByRole("button").count(), 0);
@@ -189,7 +189,7 @@ test("after a restart the settings are read again, and the next change is taken"
   await form.getByRole("spinbutton").fill("70");
   await press(form, "Save");
   await row(page, "gate.hot").getByText("70 from the next start on").waitFor();
-  await page.getByRole("button", {name: "Restart now"}).click();
+  await page.locator("#restart").click();
   await page.locator("#settings-note", {hasText: "Restarting."}).waitFor();
   await service.again();
   await page.locator("#settings-note", {hasText: "Restarting."}).waitFor({state: "detached"});
