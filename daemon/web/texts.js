@@ -160,6 +160,7 @@ export const texts = {
   filter_order: ["Order", "Reihenfolge", "Ordre", "Orden", "並び順", "顺序"],
   filter_newest: ["Newest first", "Neueste zuerst", "Plus récentes d'abord", "Más recientes primero", "新しい順", "最新优先"],
   filter_oldest: ["Oldest first", "Älteste zuerst", "Plus anciennes d'abord", "Más antiguas primero", "古い順", "最早优先"],
+  filter_limit: ["{count} birds are called so. The list, and the CSV, has {most} of them: type more of the name.", "{count} Vögel heißen so. Die Liste und die CSV haben {most} davon: Schreiben Sie mehr vom Namen.", "{count} oiseaux portent ce nom. La liste et le CSV en ont {most} : écrivez-en davantage.", "{count} aves se llaman así. La lista y el CSV tienen {most} de ellas: escriba más del nombre.", "この名前の鳥は {count} 種です。一覧と CSV にはそのうち {most} 種だけが出ます。名前をもう少し入力してください。", "有 {count} 种鸟叫这个名称。列表和 CSV 只包含其中 {most} 种：请多输入一些字。"],
   filter_none: ["No filters", "Keine Filter", "Aucun filtre", "Sin filtros", "絞り込みなし", "清除筛选"],
   no_such_visits: ["No visits like that.", "Keine solchen Besuche.", "Aucune visite de ce genre.", "No hay visitas así.", "該当する訪問はありません。", "没有符合条件的来访。"],
 

@@ -2,12 +2,12 @@
 // Why: which visits are listed: by name, day, score, review, camera. The choice stands in the address, so that it can be kept
 // and sent on, and means what the API's parameters of the same names do.
 import {ask} from "./api.js";
-import {byId, make} from "./dom.js";
-import {dayBeside, isDay, startOfDay, text} from "./format.js";
+import {byId, make, setText} from "./dom.js";
+import {dayBeside, isDay, number, startOfDay, text} from "./format.js";
 import {nameOfBird} from "./now.js";
 
 const fields = ["name", "from", "to", "min_score", "review", "source", "order"];
-const mostSpecies = 20;
+const mostSpecies = 20;  // a request has few parameters
 let chosen = new URLSearchParams();
 let species = null;  // of the history; null: to be read
 
@@ -31,7 +31,13 @@ function speciesCalled(name) {
   const found = species.filter((one) => [nameOfBird(one), one.species_id, one.common_name, one.scientific_name]
     .some((known) => known?.toLowerCase().includes(wished)));
   const exact = found.filter((one) => [one.species_id, one.common_name?.toLowerCase(), nameOfBird(one).toLowerCase()].includes(wished));
-  return (exact.length ? exact : found).slice(0, mostSpecies).map((one) => one.species_id);
+  return (exact.length ? exact : found).map((one) => one.species_id);
+}
+
+// What the list leaves out is said.
+function tellLimit(count) {
+  byId("filter-limit").hidden = count <= mostSpecies;
+  setText("filter-limit", count > mostSpecies ? text("filter_limit", {count: number(count), most: number(mostSpecies)}) : "");
 }
 
 async function loadNames() {
@@ -55,7 +61,8 @@ export async function visitQuery() {
   const query = new URLSearchParams();
   const name = chosen.get("name");
   const ids = name ? speciesCalled(name) : [];
-  for (const id of name && ids.length === 0 ? [name] : ids) query.append("species", id);
+  tellLimit(ids.length);
+  for (const id of name && ids.length === 0 ? [name] : ids.slice(0, mostSpecies)) query.append("species", id);
   if (isDay(chosen.get("from"))) query.set("since", startOfDay(chosen.get("from")));
   if (isDay(chosen.get("to"))) query.set("until", startOfDay(dayBeside(chosen.get("to"), 1)));
   for (const same of ["min_score", "review", "source", "order"]) if (chosen.get(same)) query.set(same, chosen.get(same));

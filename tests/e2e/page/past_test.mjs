@@ -136,6 +136,31 @@ async function allOlder({rows, older}) {
   return rows.evaluateAll((all) => all.map((row) => row.dataset.id));
 }
 
+test("a search that finds more birds than the list takes says so", async () => {
+  const {full, page, rows} = await listOf(21);
+  const headers = {...await claim(full), "If-Match": "*", "Content-Type": "application/merge-patch+json"};
+  const {items} = await full.ask("/api/v1/visits?limit=500");
+  for (const [i, {links}] of items.slice(0, 21).entries()) {
+    const answer = await fetch(full.url + links.self, {
+      method: "PATCH", headers, body: JSON.stringify({review: {verdict: "corrected", name: `Kobold ${i + 1}`}})});
+    assert.equal(answer.status, 200);
+  }
+  await until(async () => (await full.ask("/api/v1/species")).items.filter((one) => /^kobold-/.test(one.species_id)).length === 21, "21 species");
+  const search = async (name) => {
+    await page.locator("#filter-name").fill(name);
+    await page.keyboard.press("Enter");
+  };
+  const told = page.locator("#filter-limit");
+  await search("Kobold");
+  await told.getByText("21 birds are called so. The list, and the CSV, has 20 of them").waitFor();
+  const csv = new URL(await page.locator("#filter-csv").getAttribute("href"), full.url);
+  assert.equal(csv.searchParams.getAll("species").length, 20);
+  await search("Kobold 3");
+  await until(async () => await rows.count() === 1, "the one that is called exactly so");
+  assert.equal(await told.isVisible(), false);
+  await closeClean(page);
+});
+
 test("older visits are shown as long as there are any, also behind the 500 that one answer has", async () => {
   const list = await listOf(510);
   const ids = await allOlder(list);
