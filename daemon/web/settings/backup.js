@@ -33,7 +33,8 @@ const bring = () => attempt(async () => {
   const body = chosen;
   chosen = null;
   show(text("restore_sending"));
-  const response = await send("/api/v1/restore", {method: "POST", body, headers: {"Content-Type": "application/x-tar"}});
+  const response = await send("/api/v1/restore", {method: "POST", body, headers: {"Content-Type": "application/x-tar"}})
+    .catch((error) => { chosen ??= body; throw error; });  // to be tried again
   const found = await response.json();
   const leftOut = found.settings_left_out;
   show([text("restore_waits", {count: number(found.visits), when: moment(found.made_at)}),

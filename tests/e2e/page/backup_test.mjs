@@ -101,7 +101,23 @@ sys.stdout.buffer.write(backup_file.changed(sys.stdin.buffer.read(), lambda file
   await closeClean(page);
 });
 
-test("a file that is no backup is refused in words, and nothing waits", async () => {
+test("what failed on its way is tried again with the same file", async () => {
+  const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
+  const page = await ownersPage();
+  page.expected.push(/Failed to load resource/);
+  const restore = page.getByRole("button", {name: "Restore", exact: true});
+  await page.locator("#restore-file").setInputFiles({name: "feeder.tar", mimeType: "application/x-tar", buffer: Buffer.from(kept)});
+  await page.context().setOffline(true);
+  await restore.click();
+  await page.locator("#restore-problem", {hasText: "kingletd does not answer"}).waitFor();
+  await page.context().setOffline(false);
+  await restore.click();
+  await page.locator("#restore-note", {hasText: "wait for a restart"}).waitFor();
+  assert.equal(await restore.isVisible(), false);
+  await closeClean(page);
+});
+
+test("settings of another version that are left out in words, and nothing waits", async () => {
   const page = await ownersPage({locale: "de-DE"});
   page.expected.push(/422/);
   await page.locator("#restore-file").setInputFiles({name: "holiday.tar", mimeType: "application/x-tar",
