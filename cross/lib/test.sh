@@ -144,7 +144,7 @@ run_tests() {
   # Four for each core: most of the time of a run are tests that wait for a clock, a camera or a disk, and what computes
   # all the time takes what they leave (tests/dev/CMakeLists.txt).
   ctest --test-dir "$folder" -j "$(($(job_count) * 4))" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
-    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests,arm64-tests-cortex-a76}.xml
+    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests,arm64-tests-cortex-a53,arm64-tests-cortex-a76}.xml
   status=${PIPESTATUS[0]}
   if ((status != 0)) && ! grep -q '<testcase' "$folder/junit.xml" 2>/dev/null; then
     fail 64 "test: no test has such a name" "whole names or parts of them, as a run prints them: Outbox, e2e.daemon.events_test"

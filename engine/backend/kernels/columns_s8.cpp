@@ -165,7 +165,7 @@ void ColumnsS8::weave_padding(std::int8_t* woven) const {
 
 void ColumnsS8::run_row(const std::int8_t* input, std::int8_t* output, std::size_t row, std::size_t first,
                         std::size_t end) const {
-  alignas(64) std::array<std::int8_t, kMostWoven> woven;
+  alignas(64) std::array<std::int8_t, kMostWoven + columns::kReadBehind> woven;
   weave_padding(woven.data());
   columns::Weave weave = rows_under(input, row, first * kBlock);
   weave.to = woven.data() + columns_.left * column_bytes_;
@@ -207,11 +207,14 @@ void ColumnsS8::multiply(const std::int8_t* woven, std::size_t block, std::int8_
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
-// Instructions beside XNNPACK's, by what was counted (docs/benchmarks.md).
+// Instructions beside XNNPACK's, by what was counted; on cores that go in order cycles, by a model of a Cortex-A53
+// (docs/benchmarks.md).
 struct Costs {
   double column;   // woven, of a group of rows
   double group;    // of rows, of a column of a window
   double outputs;  // of a block beside its products
+  double xnn_tap = 8.3;
+  double xnn_outputs = 22;
 };
 constexpr double kStart = 3000;  // of a step of its own
 constexpr double kOfRow = 70;    // of a block of channels
@@ -223,9 +226,7 @@ double cost_of(const ConvolutionShape& shape, const Form& form, const Costs& cos
   const auto groups = static_cast<double>(column_bytes(shape, form)) / static_cast<double>(kBlock * form.group);
   const double own = kStart + rows * kOfRow + rows * static_cast<double>(Columns(shape).count) * groups * costs.column +
                      outputs * (static_cast<double>(shape.window.kernel_width) * groups * costs.group + costs.outputs);
-  constexpr double kXnnTap = 8.3;
-  constexpr double kXnnOutputs = 22;
-  return own / (outputs * (static_cast<double>(shape.taps()) * kXnnTap + kXnnOutputs));
+  return own / (outputs * (static_cast<double>(shape.taps()) * costs.xnn_tap + costs.xnn_outputs));
 }
 
 // A processor that has a form.
@@ -233,6 +234,7 @@ struct Processor {
   FormsS8<Form> forms;
   Costs costs;
   bool (*takes)(const ConvolutionShape& shape);
+  bool in_order = false;  // its cores, on which alone it wins
 };
 
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
@@ -246,9 +248,9 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
       Columns(shape).count * column_bytes(shape, *processor.forms.fits) > kMostWoven)
     return std::nullopt;
   const double cost = cost_of(shape, *processor.forms.fits, processor.costs);
-  return Offer{.cost = processor.forms.fits == &columns::kScalar ? kScalarCost
-                       : xnn::runs_in_order()                    ? std::max(cost, 1.0)
-                                                                 : cost,
+  return Offer{.cost = processor.forms.fits == &columns::kScalar    ? kScalarCost
+                       : processor.in_order != xnn::runs_in_order() ? std::max(cost, 1.0)
+                                                                    : cost,
                .packed_bytes = sizes_of(shape, *processor.forms.fits).bytes()};
 }
 
@@ -268,22 +270,33 @@ constexpr Processor kScalar{.forms = {.fits = &columns::kScalar, .wide = &column
 constexpr Processor kNeonDot{.forms = {.fits = &columns::kNeonDot, .wide = &columns::kNeonDotWide},
                              .costs = {.column = 10, .group = 6, .outputs = 28},
                              .takes = [](const ConvolutionShape&) { return xnn::dot_products(); }};
+bool is_three_wide(const ConvolutionShape& shape) {
+  return shape.window.kernel_height == 3 && shape.window.kernel_width == 3;
+}
 constexpr Processor kNeon{.forms = {.fits = &columns::kNeon, .wide = &columns::kNeonWide},
                           .costs = {.column = 2, .group = 4.7, .outputs = 27},
-                          .takes = [](const ConvolutionShape& shape) {
-                            return shape.window.kernel_height == 3 && shape.window.kernel_width == 3;
-                          }};
+                          .takes = is_three_wide};
+constexpr Processor kNeonInOrder{
+    .forms = {.fits = &columns::kNeonInOrder, .wide = &columns::kNeonInOrderWide},
+    .costs = {.column = 5.7, .group = 6.2, .outputs = 27, .xnn_tap = 16, .xnn_outputs = 31},
+    .takes =
+        [](const ConvolutionShape& shape) {
+          return !xnn::dot_products() && is_three_wide(shape) && shape.window.stride_width <= 2;
+        },
+    .in_order = true};
 #else
 constexpr Processor kNeonDot{.forms = {.fits = &columns::kScalar, .wide = &columns::kScalar},
                              .costs = {},
                              .takes = [](const ConvolutionShape&) { return false; }};
 constexpr Processor kNeon = kNeonDot;
+constexpr Processor kNeonInOrder = kNeonDot;
 #endif
 
 }  // namespace
 
 const KernelRow kColumnsS8NeonDot = row<kNeonDot>("columns_s8__neondot");
 const KernelRow kColumnsS8Neon = row<kNeon>("columns_s8__neon");
+const KernelRow kColumnsS8NeonInOrder = row<kNeonInOrder>("columns_s8__neoninorder");
 const KernelRow kColumnsS8Scalar = row<kScalar>("columns_s8__scalar");
 
 }  // namespace kinglet::engine::kernels

@@ -274,7 +274,7 @@ void ProductsS8::multiply_last(const Panel& panel, products::Product product) co
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
-// Instructions, by what was counted (docs/benchmarks.md).
+// Instructions, by what was counted; on cores that go in order cycles, by a model of a Cortex-A53 (docs/benchmarks.md).
 struct XnnCosts {
   std::size_t rows, outputs, numbers;  // of its tile, and what it multiplies at least
   double sixteen, least, window, end;  // of sixteen and of the least numbers, of a tap of a window, and the rest
@@ -315,14 +315,15 @@ struct Processor {
   FormsS8<Form> forms;
   Costs costs;
   bool (*is_here)();
+  bool in_order = false;  // its cores, on which alone it wins
 };
 
 double cost_of(const ConvolutionShape& shape, const Processor& processor) {
   if (processor.forms.fits == &products::kScalar) return kScalarCost;
   const double cost = own_cost(shape, *processor.forms.fits, processor.costs) / xnn_cost(shape, processor.costs.xnn);
   // Fewer rows than a panel has wait for their weights, not for instructions.
-  const bool waits = shape.batch * shape.output_height * shape.output_width < kRows || xnn::runs_in_order();
-  return waits ? std::max(cost, 1.0) : cost;
+  const bool waits = shape.batch * shape.output_height * shape.output_width < kRows;
+  return waits || processor.in_order != xnn::runs_in_order() ? std::max(cost, 1.0) : cost;
 }
 
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
@@ -351,22 +352,31 @@ constexpr Processor kScalar{
 constexpr XnnCosts kXnnDot{
     .rows = 4, .outputs = 16, .numbers = 4, .sixteen = 79, .least = 24, .window = 18, .end = 131};
 constexpr XnnCosts kXnnAny{.rows = 2, .outputs = 8, .numbers = 8, .sixteen = 66, .least = 41, .window = 9, .end = 67};
+// XNNPACK's for a Cortex-A53 multiplies a number at a time, of tiles of four rows.
+constexpr XnnCosts kXnnInOrder{
+    .rows = 4, .outputs = 16, .numbers = 1, .sixteen = 432, .least = 32, .window = 40, .end = 169};
 constexpr Processor kNeonDot{.forms = {.fits = &products::kNeonDot, .wide = &products::kNeonDotWide},
                              .costs = {.sixteen = 74, .end = 107, .xnn = kXnnDot},
                              .is_here = xnn::dot_products};
 constexpr Processor kNeon{.forms = {.fits = &products::kNeon, .wide = &products::kNeonWide},
                           .costs = {.sixteen = 55, .end = 55, .xnn = kXnnAny},
                           .is_here = [] { return !xnn::dot_products(); }};
+constexpr Processor kNeonInOrder{.forms = {.fits = &products::kNeonInOrder, .wide = &products::kNeonWide},
+                                 .costs = {.sixteen = 66, .end = 85, .xnn = kXnnInOrder},
+                                 .is_here = [] { return !xnn::dot_products(); },
+                                 .in_order = true};
 #else
 constexpr Processor kNeonDot{
     .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = [] { return false; }};
 constexpr Processor kNeon = kNeonDot;
+constexpr Processor kNeonInOrder = kNeonDot;
 #endif
 
 }  // namespace
 
 const KernelRow kProductsS8NeonDot = row<kNeonDot>("products_s8__neondot");
 const KernelRow kProductsS8Neon = row<kNeon>("products_s8__neon");
+const KernelRow kProductsS8NeonInOrder = row<kNeonInOrder>("products_s8__neoninorder");
 const KernelRow kProductsS8Scalar = row<kScalar>("products_s8__scalar");
 
 }  // namespace kinglet::engine::kernels

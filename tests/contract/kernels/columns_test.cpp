@@ -67,15 +67,29 @@ TEST(Columns, AreOfferedWhereTheProcessorHasTheInstructions) {
   const ByteLayer layer = columns_layer(Random(1));
   EXPECT_EQ(is_offered("columns_s8__neondot", layer), has_dot_products());
   EXPECT_EQ(is_offered("columns_s8__neon", layer), kHasNeon);
+  EXPECT_EQ(is_offered("columns_s8__neoninorder", layer), kHasNeon && !has_dot_products());
 }
 
-TEST(Columns, AreCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
+TEST(Columns, OfOutputsFarApartAreNotTheFormsThatReadAhead) {
+  Random random(1);
+  for (const std::uint32_t step : {1, 2, 3}) {
+    xnn::Window window = kThree;
+    window.stride_width = step;
+    const ByteLayer layer =
+        depthwise_bytes(random, {.input_height = 5, .input_width = 9, .input_channels = 16, .window = window});
+    EXPECT_EQ(is_offered("columns_s8__neoninorder", layer), kHasNeon && !has_dot_products() && step < 3);
+  }
+}
+
+TEST(Columns, AreCheaperThanXnnpackByTheFormOfTheCoreAlone) {
   Random random(1);
   const ByteLayer layer =
       depthwise_bytes(random, {.input_height = 14, .input_width = 14, .input_channels = 384, .window = kThree});
   const auto offer = row_named("columns_s8__neon").offer(layer.work());
   if (!offer) GTEST_SKIP() << "this processor has no form of it";
   EXPECT_EQ(offer->cost < 1, !xnn::runs_in_order());
+  const auto in_order = row_named("columns_s8__neoninorder").offer(layer.work());
+  EXPECT_EQ(in_order && in_order->cost < 1, xnn::runs_in_order() && !has_dot_products());
 }
 
 }  // namespace

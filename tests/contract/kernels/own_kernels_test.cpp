@@ -9,6 +9,7 @@
 
 #include "engine/backend/kernels/kernel.h"
 #include "engine/session/session.h"
+#include "tests/support/corpus.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine {
@@ -193,6 +194,25 @@ output %8
       for (std::size_t i = 0; i < found.data<float>().size(); ++i)
         ASSERT_NEAR(found.data<float>()[i], expected.data<float>()[i], 1e-2) << i;
     }
+  }
+}
+
+TEST(KernelTable, LeavesTheBitsOfAWholeNetworkOf8BitsAsTheyAre) {
+  KINGLET_NEEDS_CORPUS();
+  const auto path = testing::corpus() / "models" / "imagenet_mobilenetv2_s8_qdq.onnx";
+  const auto answer_of = [&](const SessionOptions& options) {
+    Session session = Session::open(path, options).value();
+    EXPECT_TRUE(session.set_input(
+        0, seeded_tensor(session.inputs().front().type, session.inputs().front().shape, "photograph")));
+    EXPECT_TRUE(session.run());
+    return Answer{.kernel = kernel_of(session), .numbers = session.get_output(0)};
+  };
+  const Answer expected = answer_of({.own_kernels = false});
+  EXPECT_EQ(expected.kernel, "");
+  for (const int threads : {1, 3}) {
+    const Answer found = answer_of({.threads = threads});
+    if (found.kernel.empty()) GTEST_SKIP() << "this processor has no kernel of its own for it";
+    EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes())) << threads;
   }
 }
 

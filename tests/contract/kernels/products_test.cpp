@@ -68,19 +68,19 @@ TEST(Products, AreOfferedWhereTheProcessorHasTheInstructions) {
   const ByteLayer layer = products_layer(Random(1));
   EXPECT_EQ(is_offered("products_s8__neondot", layer), has_dot_products());
   EXPECT_EQ(is_offered("products_s8__neon", layer), kHasNeon && !has_dot_products());
+  EXPECT_EQ(is_offered("products_s8__neoninorder", layer), kHasNeon && !has_dot_products());
 }
 
-TEST(Products, AreCheaperThanXnnpackOfAPictureWhereInstructionsDoNotWaitForEachOther) {
+TEST(Products, AreCheaperThanXnnpackByTheFormOfTheCoreAlone) {
   Random random(1);
-  const ByteLayer layer = finished(random, {.input_height = 112,
-                                            .input_width = 112,
-                                            .input_channels = 3,
-                                            .output_channels = 32,
-                                            .window = square_window(3, 2, 1)});
+  const ByteLayer layer =
+      finished(random, {.input_height = 14, .input_width = 14, .input_channels = 96, .output_channels = 576});
   const auto dot = row_named("products_s8__neondot").offer(layer.work());
   const auto offer = dot ? dot : row_named("products_s8__neon").offer(layer.work());
   if (!offer) GTEST_SKIP() << "this processor has no form of it";
   EXPECT_EQ(offer->cost < 1, !xnn::runs_in_order());
+  const auto in_order = row_named("products_s8__neoninorder").offer(layer.work());
+  EXPECT_EQ(in_order && in_order->cost < 1, xnn::runs_in_order() && !has_dot_products());
 }
 
 }  // namespace

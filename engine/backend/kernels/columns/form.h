@@ -13,6 +13,8 @@ namespace kinglet::engine::kernels::columns {
 
 inline constexpr std::size_t kBlock = 16;    // channels at once
 inline constexpr std::size_t kMostRows = 8;  // of a window
+// Bytes behind the columns that a form may read, where outputs are at most two columns apart.
+inline constexpr std::size_t kReadBehind = 64;
 
 // Writes a block of channels of each column: [columns][rows / group][kBlock][group], zeros for rows that fill no group.
 struct Weave {
@@ -49,9 +51,14 @@ extern const Form kScalar;
 #if defined(__aarch64__)
 extern const Form kNeonDot;  // of a processor with products of four bytes
 extern const Form kNeon;     // of any, windows of 3x3 alone
+// The same where instructions wait for each other in their order; outputs at most two columns apart.
+extern const Form kNeonInOrder;
 // The same for numbers that do not fit 16 bits (fits_16_bits).
 extern const Form kNeonDotWide;
 extern const Form kNeonWide;
+extern const Form kNeonInOrderWide;
+
+void weave_three_rows(const Weave& of);  // of those for windows of 3x3
 #endif
 
 }  // namespace kinglet::engine::kernels::columns

@@ -29,8 +29,10 @@ namespace {
 
 // clang-format on
 
+}  // namespace
+
 // Nothing is woven, but the rows of a column stand one behind the other, so that one load brings three.
-void weave(const Weave& of) {
+void weave_three_rows(const Weave& of) {
   if (of.columns == 0) return;
   Weave left = of;
   asm volatile(
@@ -48,6 +50,8 @@ void weave(const Weave& of) {
       : [step0] "r"(of.steps[0]), [step1] "r"(of.steps[1]), [step2] "r"(of.steps[2])
       : "cc", "memory", "v0", "v1", "v2");
 }
+
+namespace {
 
 template <bool kFits>
 void multiply(const Product& of) {
@@ -86,8 +90,8 @@ void multiply(const Product& of) {
 
 }  // namespace
 
-constexpr Form kNeon{.group = 1, .weave = weave, .multiply = multiply<true>};
-constexpr Form kNeonWide{.group = 1, .weave = weave, .multiply = multiply<false>};
+constexpr Form kNeon{.group = 1, .weave = weave_three_rows, .multiply = multiply<true>};
+constexpr Form kNeonWide{.group = 1, .weave = weave_three_rows, .multiply = multiply<false>};
 
 }  // namespace kinglet::engine::kernels::columns
 #endif

@@ -19,9 +19,11 @@ struct Product {
   const std::int8_t* rows[kRows];
   std::int8_t* outputs[kRows];  // the first block's of each row; the others stand behind it
   std::size_t numbers;          // of a row, a multiple of the form's `step`; those too many meet weights of zero
-  const std::int8_t* weights;   // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one
-  const std::int32_t* bias;     // [blocks][block][bias_lanes], the first of them
-  const float* factors;         // [blocks][block]
+  // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one. As many bytes behind them may be
+  // read as there are behind any packed piece.
+  const std::int8_t* weights;
+  const std::int32_t* bias;  // [blocks][block][bias_lanes], the first of them
+  const float* factors;      // [blocks][block]
   const LevelBounds* bounds;
   std::size_t blocks;  // 1 at least
 };
@@ -38,6 +40,8 @@ extern const Form kScalar;
 #if defined(__aarch64__)
 extern const Form kNeonDot;  // of a processor with products of four bytes
 extern const Form kNeon;     // of any
+// The same where instructions wait for each other in their order. Numbers that do not fit 16 bits are kNeonWide's.
+extern const Form kNeonInOrder;
 // The same for numbers that do not fit 16 bits (fits_16_bits).
 extern const Form kNeonDotWide;
 extern const Form kNeonWide;
