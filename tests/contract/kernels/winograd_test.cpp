@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/backend/kernels/winograd/error.h"
-#include "tests/contract/kernels/float_layers.h"
+#include "tests/contract/kernels/half_layers.h"
 
 namespace kinglet::engine::kernels {
 namespace {
@@ -33,15 +33,57 @@ Layer winograd_at_random(Random& random) {
   return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
 }
 
-// The bound, in numbers of this layer; what stands at the end is rounded a few times more.
-double bound_of(const Layer& layer, std::size_t size, double largest) {
-  constexpr double kRounding = 1.2e-7;
-  const double mean_square = std::sqrt(9.0 * static_cast<double>(layer.shape.input_channels));
-  return winograd::relative_error(size, layer.shape.input_channels) * mean_square + 2 * kRounding * largest;
+// What is the same with the numbers of either type.
+struct TileNumbers {
+  std::string_view name;  // in those of kernels
+  double rounding;
+  std::size_t most_channels;  // that tiles of 4x4 are for, roughly
+  double (*error)(std::size_t size, std::size_t channels);
+  Layer (*layer)(Layer layer);  // that has such numbers
+  Work (*work)(const Layer& layer);
+  std::vector<float> (*run)(const KernelRow& row, const Layer& layer, int threads);
+};
+
+constexpr TileNumbers kFloatTiles{
+    .name = "f32",
+    .rounding = 0x1p-24,
+    .most_channels = 1000,
+    .error = winograd::relative_error<float>,
+    .layer = [](Layer layer) { return layer; },
+    .work = [](const Layer& layer) { return layer.work(); },
+    .run = [](const KernelRow& row, const Layer& layer, int threads) { return run(row, layer, threads); }};
+constexpr TileNumbers kHalfTiles{
+    .name = "f16",
+    .rounding = 0x1p-11,
+    .most_channels = 600,
+    .error = winograd::relative_error<Half>,
+    .layer = in_halves,
+    .work = [](const Layer& layer) { return layer.work().in_halves().value(); },
+    .run = [](const KernelRow& row, const Layer& layer, int threads) { return run_in_halves(row, layer, threads); }};
+
+const KernelRow& twin_of(const TileNumbers& numbers, std::size_t size) {
+  return row_named(std::format("winograd{}_{}__scalar", size, numbers.name));
 }
 
-void expect_near(const std::vector<double>& sums, const KernelRow& row, const Layer& layer, std::size_t size) {
-  const std::vector<float> found = run(row, layer);
+// Rows of this processor, twins apart, with tiles of this size.
+std::vector<const KernelRow*> fast_rows(const TileNumbers& numbers, const Layer& layer, std::size_t size) {
+  std::vector<const KernelRow*> fast;
+  for (const KernelRow* row : all_kernels()) {
+    if (row->name.starts_with(std::format("winograd{}_{}__", size, numbers.name)) && !row->name.ends_with("__scalar") &&
+        row->offer(numbers.work(layer)))
+      fast.push_back(row);
+  }
+  return fast;
+}
+
+// The bound, in numbers of this layer; what stands at the end is rounded a few times more.
+double bound_of(const TileNumbers& numbers, const Layer& layer, std::size_t size, double largest) {
+  const double mean_square = std::sqrt(9.0 * static_cast<double>(layer.shape.input_channels));
+  return numbers.error(size, layer.shape.input_channels) * mean_square + 4 * numbers.rounding * largest;
+}
+
+void expect_near(const TileNumbers& numbers, const std::vector<double>& sums, const Layer& layer, std::size_t size) {
+  const std::vector<float> found = numbers.run(twin_of(numbers, size), layer, 1);
   double largest = 0;
   double worst = 0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -52,44 +94,36 @@ void expect_near(const std::vector<double>& sums, const KernelRow& row, const La
     expected = std::clamp(expected, static_cast<double>(layer.range.min), static_cast<double>(layer.range.max));
     worst = std::max(worst, std::abs(static_cast<double>(found[i]) - expected));
   }
-  EXPECT_LE(worst, bound_of(layer, size, largest)) << row.name << ": " << layer.text();
+  EXPECT_LE(worst, bound_of(numbers, layer, size, largest))
+      << numbers.name << ", tiles of " << size << ": " << layer.text();
 }
 
-std::size_t size_of(const KernelRow& row) { return row.name.starts_with("winograd4") ? 4 : 2; }
-
-// Rows of this processor, twins apart.
-std::vector<const KernelRow*> fast_rows(const Layer& layer) {
-  std::vector<const KernelRow*> fast;
-  for (const KernelRow* row : all_kernels()) {
-    if (row->name.starts_with("winograd") && !row->name.ends_with("__scalar") && row->offer(layer.work()))
-      fast.push_back(row);
-  }
-  return fast;
-}
-
-TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) {
-  for_layers(winograd_at_random, [](const Layer& layer) {
+void expect_near_at_random(const TileNumbers& numbers) {
+  for_layers(winograd_at_random, [&](const Layer& rough) {
+    const Layer layer = numbers.layer(rough);
     const std::vector<double> sums = sums_of(layer);
-    for (const std::size_t size : {2, 4})
-      expect_near(sums, row_named(std::format("winograd{}_f32__scalar", size)), layer, size);
+    for (const std::size_t size : {2, 4}) expect_near(numbers, sums, layer, size);
   });
 }
 
-TEST(Winograd, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) {
-  for_layers(winograd_at_random, [](const Layer& layer) {
-    const std::vector<float> twins[] = {run(row_named("winograd2_f32__scalar"), layer),
-                                        run(row_named("winograd4_f32__scalar"), layer)};
-    EXPECT_TRUE(same_bits(run(row_named("winograd4_f32__scalar"), layer, 3), twins[1])) << layer.text();
-    for (const KernelRow* row : fast_rows(layer)) {
-      for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)})
-        EXPECT_TRUE(same_bits(run(*row, layer, threads), twins[size_of(*row) / 4]))
-            << row->name << ", " << threads << " threads: " << layer.text();
+void expect_bits_at_random(const TileNumbers& numbers) {
+  for_layers(winograd_at_random, [&](const Layer& rough) {
+    const Layer layer = numbers.layer(rough);
+    for (const std::size_t size : {2, 4}) {
+      const KernelRow& twin = twin_of(numbers, size);
+      const std::vector<float> expected = numbers.run(twin, layer, 1);
+      EXPECT_TRUE(same_bits(numbers.run(twin, layer, 3), expected)) << twin.name << ": " << layer.text();
+      for (const KernelRow* row : fast_rows(numbers, layer, size)) {
+        for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)})
+          EXPECT_TRUE(same_bits(numbers.run(*row, layer, threads), expected))
+              << row->name << ", " << threads << " threads: " << layer.text();
+      }
     }
   });
 }
 
 // More tiles than a block holds, more channels than one has memory for, and as many as real layers have.
-TEST(Winograd, HoldsItsBoundInLayersOfManyBlocksAndChannels) {
+void expect_near_in_large_layers(const TileNumbers& numbers) {
   Random random(5);
   const xnn::Window padded = square_window(3, 1, 1);
   for (const ConvolutionShape& shape :
@@ -97,34 +131,78 @@ TEST(Winograd, HoldsItsBoundInLayersOfManyBlocksAndChannels) {
             .input_height = 57, .input_width = 50, .input_channels = 64, .output_channels = 8, .window = padded},
         ConvolutionShape{
             .input_height = 14, .input_width = 14, .input_channels = 512, .output_channels = 33, .window = padded},
-        ConvolutionShape{
-            .input_height = 7, .input_width = 7, .input_channels = 1000, .output_channels = 5, .window = padded}}) {
-    const Layer layer = finished(random, shape, true, true, {.min = 0});
+        ConvolutionShape{.input_height = 7,
+                         .input_width = 7,
+                         .input_channels = numbers.most_channels,
+                         .output_channels = 5,
+                         .window = padded}}) {
+    const Layer layer = numbers.layer(finished(random, shape, true, true, {.min = 0}));
     const std::vector<double> sums = sums_of(layer);
     for (const std::size_t size : {2, 4}) {
-      const KernelRow& twin = row_named(std::format("winograd{}_f32__scalar", size));
-      expect_near(sums, twin, layer, size);
-      const std::vector<float> expected = run(twin, layer);
-      for (const KernelRow* row : fast_rows(layer)) {
-        if (size_of(*row) != size) continue;
-        EXPECT_TRUE(same_bits(run(*row, layer, 2), expected)) << row->name << ": " << layer.text();
-      }
+      expect_near(numbers, sums, layer, size);
+      const std::vector<float> expected = numbers.run(twin_of(numbers, size), layer, 1);
+      for (const KernelRow* row : fast_rows(numbers, layer, size))
+        EXPECT_TRUE(same_bits(numbers.run(*row, layer, 2), expected)) << row->name << ": " << layer.text();
     }
   }
 }
 
-TEST(Winograd, DoesNotTakeLargeTilesWhereTheBoundSaysNo) {
+void expect_large_tiles_where_the_bound_allows(const TileNumbers& numbers) {
   Random random(1);
   const auto takes = [&](std::size_t size, std::size_t channels) {
     const Layer layer = finished(
         random,
         {.input_height = 5, .input_width = 5, .input_channels = channels, .output_channels = 1, .window = kWindow},
         false, false, {});
-    return row_named(std::format("winograd{}_f32__scalar", size)).offer(layer.work()).has_value();
+    return twin_of(numbers, size).offer(numbers.work(layer)).has_value();
   };
-  EXPECT_TRUE(takes(4, 1000));
+  EXPECT_TRUE(takes(4, numbers.most_channels));
   EXPECT_FALSE(takes(4, 2048));
   EXPECT_TRUE(takes(2, 2048));
+}
+
+TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) { expect_near_at_random(kFloatTiles); }
+TEST(Winograd, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) { expect_bits_at_random(kFloatTiles); }
+TEST(Winograd, HoldsItsBoundInLayersOfManyBlocksAndChannels) { expect_near_in_large_layers(kFloatTiles); }
+TEST(Winograd, DoesNotTakeLargeTilesWhereTheBoundSaysNo) { expect_large_tiles_where_the_bound_allows(kFloatTiles); }
+
+TEST(WinogradHalf, IsTheConvolutionAsFarAsItsBoundSays) { expect_near_at_random(kHalfTiles); }
+TEST(WinogradHalf, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) { expect_bits_at_random(kHalfTiles); }
+TEST(WinogradHalf, HoldsItsBoundInLayersOfManyBlocksAndChannels) { expect_near_in_large_layers(kHalfTiles); }
+TEST(WinogradHalf, DoesNotTakeLargeTilesWhereTheBoundSaysNo) { expect_large_tiles_where_the_bound_allows(kHalfTiles); }
+
+// Root of the mean of squares.
+double root_error_of(const KernelRow& row, const Layer& layer, const std::vector<double>& sums) {
+  const std::vector<float> found = run_in_halves(row, layer, 1);
+  double squares = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(static_cast<double>(found[i]) - sums[i], 2);
+  return std::sqrt(squares / static_cast<double>(sums.size()));
+}
+
+// XNNPACK adds up all products of an output one after the other, and so do woven rows.
+TEST(WinogradHalf, IsAboutAsExactAsSumsOfAllProducts) {
+  struct Layers {
+    std::size_t channels;
+    double most_of_two, most_of_four;  // in times of what those sums are off
+  };
+  Random random(9);
+  for (const auto& [channels, most_of_two, most_of_four] : {Layers{16, 1.2, 2.5}, {64, 0.8, 1.6}, {256, 0.5, 0.9}}) {
+    const Layer layer = in_halves(finished(random,
+                                           {.input_height = 12,
+                                            .input_width = 12,
+                                            .input_channels = channels,
+                                            .output_channels = 16,
+                                            .window = square_window(3, 1, 1)},
+                                           false, false, {}));
+    const std::vector<double> sums = sums_of(layer);
+    const double direct = root_error_of(row_named("woven_f16__scalar"), layer, sums);
+    const double two = root_error_of(twin_of(kHalfTiles, 2), layer, sums) / direct;
+    const double four = root_error_of(twin_of(kHalfTiles, 4), layer, sums) / direct;
+    RecordProperty(std::format("of {} channels", channels), std::format("{:.2f} {:.2f}", two, four));
+    std::printf("%zu channels: tiles of 2x2 %.2f, of 4x4 %.2f\n", channels, two, four);
+    EXPECT_LE(two, most_of_two) << channels;
+    EXPECT_LE(four, most_of_four) << channels;
+  }
 }
 
 // Of what it costs, not of what it takes: forms of this processor or, where it has none, nothing.
@@ -133,7 +211,12 @@ TEST(Winograd, LeavesLayersOfFewPixelsAndManyWeightsToXnnpack) {
   const Layer layer = finished(
       random, {.input_height = 3, .input_width = 3, .input_channels = 256, .output_channels = 256, .window = kWindow},
       false, false, {});
-  for (const KernelRow* row : fast_rows(layer)) EXPECT_GE(row->offer(layer.work())->cost, 1) << row->name;
+  for (const std::size_t size : {2, 4}) {
+    for (const KernelRow* row : fast_rows(kFloatTiles, layer, size))
+      EXPECT_GE(row->offer(kFloatTiles.work(layer))->cost, 1) << row->name;
+    for (const KernelRow* row : fast_rows(kHalfTiles, layer, size))
+      EXPECT_GE(row->offer(kHalfTiles.work(layer))->cost, kCostOfHalves) << row->name;
+  }
 }
 
 }  // namespace

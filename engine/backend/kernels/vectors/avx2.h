@@ -11,6 +11,7 @@ namespace kinglet::engine::kernels {
 namespace {
 
 struct Avx2 {
+  using Number = float;
   using Vector = __m256;
   static constexpr std::size_t kLanes = 8;
   static Vector load(const float* from) { return _mm256_loadu_ps(from); }

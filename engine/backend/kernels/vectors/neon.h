@@ -11,6 +11,7 @@ namespace kinglet::engine::kernels {
 namespace {
 
 struct Neon {
+  using Number = float;
   using Vector = float32x4_t;
   static constexpr std::size_t kLanes = 4;
   static Vector load(const float* from) { return vld1q_f32(from); }

@@ -22,8 +22,12 @@ struct ScalarHalf {
   static void store(Half* to, Half number) { *to = number; }
   static void store_first(Half* /*to*/, Half /*number*/, std::size_t /*count*/) {}  // one is all
   static Half set(Half number) { return number; }
+  static Half set(float number) { return to_half(number); }
   static Half add(Half a, Half b) { return rounded(wide(a) + wide(b)); }
+  static Half subtract(Half a, Half b) { return rounded(wide(a) - wide(b)); }
+  static Half multiply(Half a, Half b) { return rounded(wide(a) * wide(b)); }
   static Half fma(Half a, Half b, Half c) { return rounded(wide(a) * wide(b) + wide(c)); }
+  static Half fnma(Half a, Half b, Half c) { return rounded(wide(c) - wide(a) * wide(b)); }
   // A first operand that is no number stays so, a second one gives the first; of two zeros -0 is the smaller one.
   static Half max(Half a, Half b) {
     const double x = wide(a), y = wide(b);

@@ -6,7 +6,7 @@
 
 namespace kinglet::engine::kernels::winograd {
 
-constexpr Form kAvx512{
+constexpr Form<float> kAvx512{
     .lanes = Avx512::kLanes,
     .tiles = 12,
     .two = kTransforms<Avx512, 2>,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the Winograd kernel (winograd_f32.cpp) leaves to a processor: the sums, and nothing of where numbers lie
+// Why: what the Winograd kernel (winograd.cpp) leaves to a processor: the sums, and nothing of where numbers lie
 // beyond one tile. A form is compiled for its processor alone, so that its file takes no code from elsewhere that
 // others might get to run.
 #pragma once
 
 #include <cstddef>
+
+#include "engine/graph/data_type.h"
 
 namespace kinglet::engine::kernels::winograd {
 
@@ -13,57 +15,70 @@ inline constexpr std::size_t kMostSide = 6;
 inline constexpr std::size_t kMostPoints = kMostSide * kMostSide;
 
 // One tile of the input becomes its points. Steps are in numbers.
+template <typename Number>
 struct InputTile {
-  const float* const* pixels;  // side * side, row by row; zeros where there is padding
-  std::size_t channels;        // up to the next whole vector are read and written
-  float* points;               // [points][vectors of channels][tiles of the group][lanes], of this tile
+  const Number* const* pixels;  // side * side, row by row; zeros where there is padding
+  std::size_t channels;         // up to the next whole vector are read and written
+  Number* points;               // [points][vectors of channels][tiles of the group][lanes], of this tile
   std::size_t point_step, vector_step;
 };
 
 // The sums over the channels of one point, for all tiles of a group and a block of outputs.
+template <typename Number>
 struct Product {
-  const float* tiles;    // [vectors of channels][tiles][lanes]
-  const float* weights;  // [channels][vectors][lanes]
+  const Number* tiles;    // [vectors of channels][tiles][lanes]
+  const Number* weights;  // [channels][vectors][lanes]
   std::size_t channels;
-  float* sums;  // [tiles][vectors][lanes]
+  Number* sums;  // [tiles][vectors][lanes]
 };
 
 // The sums of one tile become outputs.
+template <typename Number>
 struct OutputTile {
-  const float* sums;  // [points][...][vectors][lanes]
+  const Number* sums;  // [points][...][vectors][lanes]
   std::size_t point_step;
   std::size_t rows, columns;  // of the tile that the output has
   std::size_t channels;       // of the block
-  float* output;              // of the first pixel and channel
-  const float* added;         // the same of what is added at the end; null: nothing
+  Number* output;             // of the first pixel and channel
+  const Number* added;        // the same of what is added at the end; null: nothing
   std::size_t row_step, pixel_step;
-  const float* bias;  // in whole vectors
-  float least, most;
+  const Number* bias;  // in whole vectors
+  Number least, most;
 };
 
+template <typename Number>
 struct Transforms {
-  void (*input)(const InputTile&);
-  void (*output)(const OutputTile&);
+  void (*input)(const InputTile<Number>&);
+  void (*output)(const OutputTile<Number>&);
 };
 
-using Multiply = void (*)(const Product&);
+template <typename Number>
+using Multiply = void (*)(const Product<Number>&);
 
 inline constexpr std::size_t kMostTiles = 12;   // of a group, in any form
 inline constexpr std::size_t kMostVectors = 2;  // of a block of outputs
 inline constexpr std::size_t kMostLanes = 16;
 
+// Channels whose products are added up one after the other; the sums of so many are then added to each other. A sum of
+// float16 loses the less, the fewer are added to it.
+template <typename Number>
+inline constexpr std::size_t kMostSummed = sizeof(Number) == sizeof(Half) ? 32 : static_cast<std::size_t>(-1);
+
+template <typename Number>
 struct Form {
   std::size_t lanes;  // of a vector
   std::size_t tiles;  // of a group, at most
-  Transforms two, four;
-  Multiply multiply[kMostVectors][kMostTiles];  // by vectors and tiles, each less one
+  Transforms<Number> two, four;
+  Multiply<Number> multiply[kMostVectors][kMostTiles];  // by vectors and tiles, each less one
 };
 
-extern const Form kScalar;
+extern const Form<float> kScalar;
+extern const Form<Half> kScalarHalf;
 #if defined(__x86_64__)
-extern const Form kAvx2, kAvx512;
+extern const Form<float> kAvx2, kAvx512;
 #elif defined(__aarch64__)
-extern const Form kNeon;
+extern const Form<float> kNeon;
+extern const Form<Half> kNeonHalf;  // with the half-precision extension
 #endif
 
 }  // namespace kinglet::engine::kernels::winograd

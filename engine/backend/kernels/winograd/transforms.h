@@ -3,7 +3,8 @@
 // its vector, so that all forms do the same arithmetic in the same order and give the same bits.
 //
 // The polynomials are taken at 0, +-5/8, +-3/2 and infinity (size 4) and at 0, +-1 and infinity (size 2). All factors
-// are exact in float; against 0, +-1, +-2 the error of size 4 is halved (docs/decisions/0026-winograd.md).
+// are exact in float and in float16; against 0, +-1, +-2 the error of size 4 is halved
+// (docs/decisions/0026-winograd.md).
 #pragma once
 
 #include "engine/backend/kernels/vectors/unroll.h"
@@ -13,9 +14,12 @@ namespace kinglet::engine::kernels::winograd {
 
 inline constexpr float kA = 0.625F, kB = 1.5F;
 inline constexpr float kA2 = kA * kA, kB2 = kB * kB;
+// A filter's points at +-kB are the smallest by far, and are kept so many times larger for each of a point's two
+// directions: fewer weights are too small for float16.
+inline constexpr float kUp = 2;
 
-// `Simd` has Vector, kLanes, load, store, set, add, subtract, multiply, min, max, fma(a, b, c) = a * b + c in one
-// rounding and fnma(a, b, c) = c - a * b.
+// `Simd` has Number, Vector, kLanes, load, store, set (of a float, too), add, subtract, multiply, min, max, fma(a, b,
+// c) = a * b + c in one rounding and fnma(a, b, c) = c - a * b.
 template <typename Simd>
 struct Lines {
   using V = typename Simd::Vector;
@@ -56,20 +60,20 @@ struct Lines {
     const V sum_b = Simd::add(from[3], from[4]);
     const V difference_a = Simd::subtract(from[1], from[2]);
     const V difference_b = Simd::subtract(from[3], from[4]);
-    to[0] = Simd::add(Simd::add(from[0], sum_a), sum_b);
-    to[1] = Simd::fma(Simd::set(kA), difference_a, Simd::multiply(Simd::set(kB), difference_b));
-    to[2] = Simd::fma(Simd::set(kA2), sum_a, Simd::multiply(Simd::set(kB2), sum_b));
-    to[3] = Simd::fma(Simd::set(kA2 * kA), difference_a, Simd::fma(Simd::set(kB2 * kB), difference_b, from[5]));
+    to[0] = Simd::fma(Simd::set(1 / kUp), sum_b, Simd::add(from[0], sum_a));
+    to[1] = Simd::fma(Simd::set(kA), difference_a, Simd::multiply(Simd::set(kB / kUp), difference_b));
+    to[2] = Simd::fma(Simd::set(kA2), sum_a, Simd::multiply(Simd::set(kB2 / kUp), sum_b));
+    to[3] = Simd::fma(Simd::set(kA2 * kA), difference_a, Simd::fma(Simd::set(kB2 * kB / kUp), difference_b, from[5]));
   }
 };
 
 template <typename Simd, std::size_t kSize>
-void transform_input(const InputTile& of) {
+void transform_input(const InputTile<typename Simd::Number>& of) {
   constexpr std::size_t kSide = kSize + 2;
   using V = typename Simd::Vector;
-  const float* const* pixels = of.pixels;
+  const auto* pixels = of.pixels;
   const std::size_t step = of.point_step;
-  float* to = of.points;
+  auto* to = of.points;
   for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, to += of.vector_step) {
     V columns[kSide][kSide];
     KINGLET_UNROLL
@@ -79,7 +83,7 @@ void transform_input(const InputTile& of) {
       for (std::size_t y = 0; y < kSide; ++y) line[y] = Simd::load(pixels[y * kSide + x] + channel);
       Lines<Simd>::input(line, columns[x]);
     }
-    float* row = to;
+    auto* row = to;
     KINGLET_UNROLL
     for (std::size_t y = 0; y < kSide; ++y, row += kSide * step) {
       V line[kSide];
@@ -95,14 +99,12 @@ void transform_input(const InputTile& of) {
 
 // The last channels of a layer may be fewer than a vector.
 template <typename Simd>
-void store_some(float* to, typename Simd::Vector numbers, std::size_t count) {
-  float whole[Simd::kLanes];
-  Simd::store(whole, numbers);
-  for (std::size_t i = 0; i < count; ++i) to[i] = whole[i];
+void store_some(typename Simd::Number* to, typename Simd::Vector numbers, std::size_t count) {
+  __builtin_memcpy(to, &numbers, count * sizeof(*to));
 }
 
 template <typename Simd, std::size_t kSize>
-void transform_output(const OutputTile& of) {
+void transform_output(const OutputTile<typename Simd::Number>& of) {
   constexpr std::size_t kSide = kSize + 2;
   using V = typename Simd::Vector;
   const V least = Simd::set(of.least);
@@ -123,8 +125,8 @@ void transform_output(const OutputTile& of) {
     }
     const V bias = Simd::load(of.bias + channel);
     const std::size_t count = of.channels - channel;
-    float* to = of.output + channel;
-    const float* added = of.added == nullptr ? nullptr : of.added + channel;
+    auto* to = of.output + channel;
+    const auto* added = of.added == nullptr ? nullptr : of.added + channel;
     for (std::size_t y = 0; y < of.rows; ++y, to += of.row_step) {
       V line[kSize];
       Lines<Simd>::output(rows[y], line);
@@ -146,19 +148,20 @@ void transform_output(const OutputTile& of) {
 }
 
 template <typename Simd, std::size_t kSize>
-inline constexpr Transforms kTransforms{.input = transform_input<Simd, kSize>, .output = transform_output<Simd, kSize>};
+inline constexpr Transforms<typename Simd::Number> kTransforms{.input = transform_input<Simd, kSize>,
+                                                               .output = transform_output<Simd, kSize>};
 
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
 void clear(typename Simd::Vector (&sums)[kTiles][kVectors]) {
   KINGLET_UNROLL
   for (std::size_t tile = 0; tile < kTiles; ++tile) {
     KINGLET_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) sums[tile][v] = Simd::set(0);
+    for (std::size_t v = 0; v < kVectors; ++v) sums[tile][v] = Simd::set(0.0F);
   }
 }
 
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
-void store_all(float* to, const typename Simd::Vector (&sums)[kTiles][kVectors]) {
+void store_all(typename Simd::Number* to, const typename Simd::Vector (&sums)[kTiles][kVectors]) {
   KINGLET_UNROLL
   for (std::size_t tile = 0; tile < kTiles; ++tile) {
     KINGLET_UNROLL
@@ -168,12 +171,12 @@ void store_all(float* to, const typename Simd::Vector (&sums)[kTiles][kVectors])
 
 // For processors that read one number into all lanes as they multiply.
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
-void multiply(const Product& of) {
+void multiply(const Product<typename Simd::Number>& of) {
   using V = typename Simd::Vector;
   V sums[kTiles][kVectors];
   clear<Simd>(sums);
-  const float* tiles = of.tiles;
-  const float* weights = of.weights;
+  const auto* tiles = of.tiles;
+  const auto* weights = of.weights;
   for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, tiles += kTiles * Simd::kLanes) {
     const std::size_t left = of.channels - channel;
     const std::size_t count = left < Simd::kLanes ? left : Simd::kLanes;

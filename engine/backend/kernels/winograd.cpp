@@ -2,7 +2,7 @@
 // Why: XNNPACK multiplies each input of a 3x3 convolution nine times an output. Winograd's minimal filtering multiplies
 // 36 times for 4x4 outputs and 16 times for 2x2, after transforms that only add: a quarter and 1/2.25. It pays with
 // weights of 36/9 and 16/9 the size, which decides where a layer has many weights and few pixels. At the end of the
-// kernel stand the addition and the clip that end a residual block.
+// kernel stand the addition and the clip that end a residual block. The same for floats and for float16.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +16,7 @@
 #include "engine/backend/kernels/winograd/error.h"
 #include "engine/backend/kernels/winograd/form.h"
 #include "engine/backend/kernels/winograd/transforms.h"
+#include "engine/backend/xnnpack/processor.h"
 #include "engine/graph/tensor.h"
 
 namespace kinglet::engine::kernels {
@@ -23,7 +24,15 @@ namespace {
 
 using winograd::Form;
 
-constexpr std::size_t kLine = 64 / sizeof(float);  // numbers in a line of a cache
+template <typename Number>
+constexpr std::size_t kLine = 64 / sizeof(Number);  // numbers in a line of a cache
+
+template <typename Number>
+constexpr const Form<Number>* kTwin = nullptr;
+template <>
+constexpr const Form<float>* kTwin<float> = &winograd::kScalar;
+template <>
+constexpr const Form<Half>* kTwin<Half> = &winograd::kScalarHalf;
 
 // A block's transformed input is written once and read for every block of outputs: it should stay in a core's own
 // cache.
@@ -42,12 +51,13 @@ struct Cut {
   [[nodiscard]] std::size_t points() const { return side() * side(); }
 };
 
-Cut cut_of(const ConvolutionShape& shape, const Form& form, std::size_t size) {
+template <typename Number>
+Cut cut_of(const ConvolutionShape& shape, const Form<Number>& form, std::size_t size) {
   Cut cut{.size = size, .rows = divided_up(shape.output_height, size), .columns = divided_up(shape.output_width, size)};
   cut.tiles = shape.batch * cut.rows * cut.columns;
   // Without the line more the points of a tile would lie in few sets of a cache.
-  cut.point_step = rounded_up(shape.input_channels, form.lanes) * form.tiles + kLine;
-  cut.group_bytes = cut.points() * cut.point_step * sizeof(float);
+  cut.point_step = rounded_up(shape.input_channels, form.lanes) * form.tiles + kLine<Number>;
+  cut.group_bytes = cut.points() * cut.point_step * sizeof(Number);
   const std::size_t most_groups = std::max<std::size_t>(kBlockBytes / cut.group_bytes, 1);
   std::size_t blocks = divided_up(cut.tiles, most_groups * form.tiles);
   // Each block reads all weights again; as one it would read its own numbers for each block of outputs.
@@ -57,7 +67,8 @@ Cut cut_of(const ConvolutionShape& shape, const Form& form, std::size_t size) {
   return cut;
 }
 
-std::size_t packed_floats(const ConvolutionShape& shape, const Form& form, std::size_t size) {
+template <typename Number>
+std::size_t packed_numbers(const ConvolutionShape& shape, const Form<Number>& form, std::size_t size) {
   return (size + 2) * (size + 2) * shape.input_channels * rounded_up(shape.output_channels, form.lanes);
 }
 
@@ -71,13 +82,14 @@ std::vector<FilterRow> filter_rows(std::size_t size) {
   constexpr double kA = winograd::kA;
   constexpr double kB = winograd::kB;
   constexpr double kOfA = 1 / (2 * kA * kA * (kA * kA - kB * kB));
-  constexpr double kOfB = 1 / (2 * kB * kB * (kB * kB - kA * kA));
+  constexpr double kOfB = winograd::kUp / (2 * kB * kB * (kB * kB - kA * kA));
   return {{1 / (kA * kA * kB * kB), 0, 0},   {kOfA, kOfA * kA, kOfA * kA * kA},  {kOfA, -kOfA * kA, kOfA * kA * kA},
           {kOfB, kOfB * kB, kOfB * kB * kB}, {kOfB, -kOfB * kB, kOfB * kB * kB}, {0, 0, 1}};
 }
 
 // Writes the points of one filter, `step` numbers apart.
-void transform_filter(std::span<const FilterRow> rows, std::span<const float> filter, float* to, std::size_t step) {
+template <typename Number>
+void transform_filter(std::span<const FilterRow> rows, std::span<const float> filter, Number* to, std::size_t step) {
   std::array<FilterRow, winograd::kMostSide> half;  // [points of a column][columns]
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t x = 0; x < 3; ++x)
@@ -85,7 +97,7 @@ void transform_filter(std::span<const FilterRow> rows, std::span<const float> fi
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const FilterRow& row : rows) {
-      *to = static_cast<float>(half[i][0] * row[0] + half[i][1] * row[1] + half[i][2] * row[2]);
+      *to = to_number(static_cast<float>(half[i][0] * row[0] + half[i][1] * row[1] + half[i][2] * row[2]), Number{});
       to += step;
     }
   }
@@ -98,9 +110,10 @@ struct OutputBlock {
   std::size_t first = 0, vectors = 0, channels = 0;
 };
 
-class WinogradF32 final : public Kernel {
+template <typename Number>
+class Winograd final : public Kernel {
  public:
-  WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size, PackedWeights& weights);
+  Winograd(const ConvolutionF32& work, const Form<Number>& form, std::size_t size, PackedWeights& weights);
 
   void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
@@ -114,9 +127,9 @@ class WinogradF32 final : public Kernel {
     [[nodiscard]] std::size_t group_of(std::size_t tile) const { return ((tile + 1) * groups - 1) / tiles; }
   };
   struct Borders {
-    const float* input = nullptr;
-    const float* added = nullptr;
-    float* output = nullptr;
+    const Number* input = nullptr;
+    const Number* added = nullptr;
+    Number* output = nullptr;
   };
 
   // The first output of a tile.
@@ -124,7 +137,7 @@ class WinogradF32 final : public Kernel {
     std::size_t image = 0, top = 0, left = 0;
   };
 
-  void pack(std::span<const float> filters, float* to) const;
+  void pack(std::span<const float> filters, Number* to) const;
   [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, winograd::kMostVectors); }
   [[nodiscard]] OutputBlock output_block(std::size_t index) const;
   [[nodiscard]] Place place_of(std::size_t tile) const {
@@ -134,27 +147,33 @@ class WinogradF32 final : public Kernel {
   }
   void transform_tile(const Borders& borders, const Block& block, std::size_t tile) const;
   void multiply_group(const Borders& borders, const Block& block, std::size_t group, std::size_t index) const;
-  [[nodiscard]] float* group_memory(const Block& block, std::size_t group) const {
-    return reinterpret_cast<float*>(block.memory + group * cut_.group_bytes);
+  [[nodiscard]] Number* group_memory(const Block& block, std::size_t group) const {
+    return reinterpret_cast<Number*>(block.memory + group * cut_.group_bytes);
   }
 
   ConvolutionShape shape_;
-  xnn::Range range_;
-  const Form* form_;
-  const winograd::Transforms* transforms_;
+  Number least_, most_;
+  const Form<Number>* form_;
+  const winograd::Transforms<Number>* transforms_;
   Cut cut_;
-  std::size_t vectors_;         // of output channels
-  const float* weights_;        // [blocks of outputs][points][input channels][outputs of the block]
-  std::vector<float> bias_;     // in whole vectors
-  std::vector<float> padding_;  // the channels of a pixel, in whole vectors
+  std::size_t vectors_;          // of output channels
+  const Number* weights_;        // [blocks of outputs][points][input channels][outputs of the block]
+  std::vector<Number> bias_;     // in whole vectors
+  std::vector<Number> padding_;  // the channels of a pixel, in whole vectors
 };
 
-// Who packs: the form's lanes are what an order depends on beside the layer.
-std::uint64_t maker_of(const Form& form, std::size_t size) { return 0x5749'0000'0000U + form.lanes * 256 + size; }
+// Who packs: the form's lanes and the kind of numbers are what an order depends on beside the layer.
+template <typename Number>
+std::uint64_t maker_of(const Form<Number>& form, std::size_t size) {
+  return 0x5749'0000'0000U + form.lanes * 256 + size * 8 + sizeof(Number);
+}
 
-WinogradF32::WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size, PackedWeights& weights)
+template <typename Number>
+Winograd<Number>::Winograd(const ConvolutionF32& work, const Form<Number>& form, std::size_t size,
+                           PackedWeights& weights)
     : shape_(work.shape),
-      range_(work.range),
+      least_(to_number(work.range.min, Number{})),
+      most_(to_number(work.range.max, Number{})),
       form_(&form),
       transforms_(size == 2 ? &form.two : &form.four),
       cut_(cut_of(work.shape, form, size)),
@@ -162,16 +181,17 @@ WinogradF32::WinogradF32(const ConvolutionF32& work, const Form& form, std::size
       weights_(nullptr),
       bias_(vectors_ * form.lanes),
       padding_(rounded_up(work.shape.input_channels, form.lanes)) {
-  std::ranges::copy(work.bias, bias_.begin());
-  const std::size_t bytes = packed_floats(work.shape, form, size) * sizeof(float);
+  std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
+  const std::size_t bytes = packed_numbers(work.shape, form, size) * sizeof(Number);
   weights_ =
-      reinterpret_cast<const float*>(packed_piece(weights, maker_of(form, size), bytes, [&](std::span<std::byte> to) {
+      reinterpret_cast<const Number*>(packed_piece(weights, maker_of(form, size), bytes, [&](std::span<std::byte> to) {
         std::ranges::fill(to, std::byte{0});
-        pack(work.weights.data<float>(), reinterpret_cast<float*>(to.data()));
+        pack(work.weights.data<float>(), reinterpret_cast<Number*>(to.data()));
       }));
 }
 
-void WinogradF32::pack(std::span<const float> filters, float* to) const {
+template <typename Number>
+void Winograd<Number>::pack(std::span<const float> filters, Number* to) const {
   const std::vector<FilterRow> rows = filter_rows(cut_.size);
   const std::size_t channels = shape_.input_channels;
   for (std::size_t index = 0; index < output_blocks(); ++index) {
@@ -186,7 +206,8 @@ void WinogradF32::pack(std::span<const float> filters, float* to) const {
   }
 }
 
-OutputBlock WinogradF32::output_block(std::size_t index) const {
+template <typename Number>
+OutputBlock Winograd<Number>::output_block(std::size_t index) const {
   const std::size_t first = index * winograd::kMostVectors;
   const std::size_t vectors = std::min(winograd::kMostVectors, vectors_ - first);
   const std::size_t channel = first * form_->lanes;
@@ -195,10 +216,11 @@ OutputBlock WinogradF32::output_block(std::size_t index) const {
           .channels = std::min(vectors * form_->lanes, shape_.output_channels - channel)};
 }
 
-void WinogradF32::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
-  const Borders borders{.input = reinterpret_cast<const float*>(inputs[0].data()),
-                        .added = inputs.size() > 1 ? reinterpret_cast<const float*>(inputs[1].data()) : nullptr,
-                        .output = reinterpret_cast<float*>(outputs[0].data())};
+template <typename Number>
+void Winograd<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
+  const Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
+                        .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
+                        .output = reinterpret_cast<Number*>(outputs[0].data())};
   for (std::size_t first = 0; first < cut_.tiles; first += cut_.block_tiles) {
     const std::size_t tiles = std::min(cut_.block_tiles, cut_.tiles - first);
     const Block block{
@@ -209,11 +231,12 @@ void WinogradF32::run(Inputs inputs, Outputs outputs, std::span<std::byte> scrat
   }
 }
 
-void WinogradF32::transform_tile(const Borders& borders, const Block& block, std::size_t tile) const {
+template <typename Number>
+void Winograd<Number>::transform_tile(const Borders& borders, const Block& block, std::size_t tile) const {
   const auto [image, top, left] = place_of(block.first + tile);
   const std::size_t channels = shape_.input_channels;
-  const float* of_image = borders.input + image * shape_.input_height * shape_.input_width * channels;
-  std::array<const float*, winograd::kMostPoints> pixels;
+  const Number* of_image = borders.input + image * shape_.input_height * shape_.input_width * channels;
+  std::array<const Number*, winograd::kMostPoints> pixels;
   for (std::size_t i = 0; i < cut_.points(); ++i) {
     const std::size_t y = input_place(top, 1, i / cut_.side(), 1, shape_.window.pad_top, shape_.input_height);
     const std::size_t x = input_place(left, 1, i % cut_.side(), 1, shape_.window.pad_left, shape_.input_width);
@@ -229,17 +252,18 @@ void WinogradF32::transform_tile(const Borders& borders, const Block& block, std
                       .vector_step = tiles * form_->lanes});
 }
 
-void WinogradF32::multiply_group(const Borders& borders, const Block& block, std::size_t group,
-                                 std::size_t index) const {
+template <typename Number>
+void Winograd<Number>::multiply_group(const Borders& borders, const Block& block, std::size_t group,
+                                      std::size_t index) const {
   const OutputBlock outputs = output_block(index);
   const std::size_t tiles = block.begin(group + 1) - block.begin(group);
   const std::size_t width = outputs.vectors * form_->lanes;
   const std::size_t channels = shape_.input_channels;
   alignas(64)
-      std::array<float, winograd::kMostPoints * winograd::kMostTiles * winograd::kMostVectors * winograd::kMostLanes>
+      std::array<Number, winograd::kMostPoints * winograd::kMostTiles * winograd::kMostVectors * winograd::kMostLanes>
           sums;
-  const winograd::Multiply multiply = form_->multiply[outputs.vectors - 1][tiles - 1];
-  const float* weights = weights_ + cut_.points() * channels * outputs.first;
+  const winograd::Multiply<Number> multiply = form_->multiply[outputs.vectors - 1][tiles - 1];
+  const Number* weights = weights_ + cut_.points() * channels * outputs.first;
   for (std::size_t point = 0; point < cut_.points(); ++point) {
     multiply({.tiles = group_memory(block, group) + point * cut_.point_step,
               .weights = weights + point * channels * width,
@@ -261,24 +285,27 @@ void WinogradF32::multiply_group(const Borders& borders, const Block& block, std
                          .row_step = row_step,
                          .pixel_step = pixel_step,
                          .bias = bias_.data() + outputs.first,
-                         .least = range_.min,
-                         .most = range_.max});
+                         .least = least_,
+                         .most = most_});
   }
 }
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
 // A processor that has a form.
+template <typename Number>
 struct Processor {
-  const Form* form;
+  const Form<Number>* form;
   bool (*is_here)();
   double products_a_byte;                 // that it multiplies and adds while a byte comes from memory
   double (*pace)() = [] { return 1.0; };  // what a product takes, in times of one with this processor's widest vectors
 };
 
-// In products of XNNPACK's, by what was counted and measured (docs/benchmarks.md).
-double cost_of(const ConvolutionShape& shape, const Processor& processor, std::size_t size) {
-  const Form& form = *processor.form;
+// In products of XNNPACK's with floats, by what was counted and measured (docs/benchmarks.md).
+template <typename Number>
+double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor, std::size_t size) {
+  const Form<Number>& form = *processor.form;
+  const double pace = processor.pace() * (sizeof(Number) == sizeof(Half) ? kCostOfHalves : 1);
   const auto channels = static_cast<double>(shape.input_channels);
   const auto outputs = static_cast<double>(rounded_up(shape.output_channels, form.lanes));
   const Cut cut = cut_of(shape, form, size);
@@ -287,15 +314,16 @@ double cost_of(const ConvolutionShape& shape, const Processor& processor, std::s
   const double start = kStart * std::ceil(tiles / static_cast<double>(cut.block_tiles));
   const double transforms = (size == 4 ? 250 : 80) * tiles * (channels + outputs);
   const double products = static_cast<double>(cut.points()) * tiles * channels * outputs;
-  const auto bytes = static_cast<double>(packed_floats(shape, form, size) * sizeof(float));
+  const auto bytes = static_cast<double>(packed_numbers(shape, form, size) * sizeof(Number));
   const double pixels = static_cast<double>(shape.batch * shape.output_height * shape.output_width);
   const double of_xnnpack = 9 * channels * static_cast<double>(shape.output_channels);
-  return (start + (products + transforms) * processor.pace() + bytes * processor.products_a_byte) /
+  return (start + (products + transforms) * pace + bytes * processor.products_a_byte) /
          (of_xnnpack * (pixels + sizeof(float) * processor.products_a_byte));
 }
 
-std::optional<Offer> offer_of(const Work& work, const Processor& processor, std::size_t size) {
-  const auto* convolution = std::get_if<ConvolutionF32>(&work.kind);
+template <typename Number>
+std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor, std::size_t size) {
+  const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const xnn::Window& window = shape.window;
@@ -305,51 +333,60 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor, std:
   const bool takes = shape.groups == 1 && is(3, window.kernel_height, window.kernel_width) &&
                      is(1, window.stride_height, window.stride_width) &&
                      is(1, window.dilation_height, window.dilation_width);
-  if (!takes || (size == 4 && winograd::relative_error(4, shape.input_channels) > winograd::kMostError))
+  if (!takes || (size == 4 && winograd::relative_error<Number>(4, shape.input_channels) > winograd::kMostError<Number>))
     return std::nullopt;
   const Cut cut = cut_of(shape, *processor.form, size);
-  return Offer{.cost = processor.form == &winograd::kScalar ? kScalarCost : cost_of(shape, processor, size),
-               .packed_bytes = packed_floats(shape, *processor.form, size) * sizeof(float),
+  return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, size),
+               .packed_bytes = packed_numbers(shape, *processor.form, size) * sizeof(Number),
                .scratch_bytes = cut.block_groups * cut.group_bytes};
 }
 
-template <const Processor& processor, std::size_t size>
+template <typename Number, const Processor<Number>& processor, std::size_t size>
 constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor, size); },
           .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
-            return std::make_unique<WinogradF32>(std::get<ConvolutionF32>(work.kind), *processor.form, size, weights);
+            return std::make_unique<Winograd<Number>>(std::get<Convolution<Number>>(work.kind), *processor.form, size,
+                                                      weights);
           }};
 }
 
-constexpr Processor kScalar{.form = &winograd::kScalar, .is_here = [] { return true; }, .products_a_byte = 1};
+constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .products_a_byte = 1};
+constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .products_a_byte = 1};
 #if defined(__x86_64__)
-constexpr Processor kAvx512{
+constexpr Processor<float> kAvx512{
     .form = &winograd::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .products_a_byte = 8};
-constexpr Processor kAvx2{
+constexpr Processor<float> kAvx2{
     .form = &winograd::kAvx2,
     .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
     .products_a_byte = 4,
     .pace = [] { return kAvx512.is_here() ? 2.0 : 1.0; }};
 #else
-constexpr Processor kAvx512{.form = &winograd::kScalar, .is_here = [] { return false; }, .products_a_byte = 1};
-constexpr Processor kAvx2 = kAvx512;
+constexpr Processor<float> kAvx512{.form = kTwin<float>, .is_here = never, .products_a_byte = 1};
+constexpr Processor<float> kAvx2 = kAvx512;
 #endif
 #if defined(__aarch64__)
-constexpr Processor kNeon{.form = &winograd::kNeon, .is_here = [] { return true; }, .products_a_byte = 1};
+constexpr Processor<float> kNeon{.form = &winograd::kNeon, .is_here = always, .products_a_byte = 1};
+constexpr Processor<Half> kNeonHalf{
+    .form = &winograd::kNeonHalf, .is_here = xnn::half_arithmetic, .products_a_byte = 1};
 #else
-constexpr Processor kNeon{.form = &winograd::kScalar, .is_here = [] { return false; }, .products_a_byte = 1};
+constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .products_a_byte = 1};
+constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .products_a_byte = 1};
 #endif
 
 }  // namespace
 
-const KernelRow kWinograd4F32Avx512 = row<kAvx512, 4>("winograd4_f32__avx512");
-const KernelRow kWinograd4F32Avx2 = row<kAvx2, 4>("winograd4_f32__avx2");
-const KernelRow kWinograd4F32Neon = row<kNeon, 4>("winograd4_f32__neon");
-const KernelRow kWinograd4F32Scalar = row<kScalar, 4>("winograd4_f32__scalar");
-const KernelRow kWinograd2F32Avx512 = row<kAvx512, 2>("winograd2_f32__avx512");
-const KernelRow kWinograd2F32Avx2 = row<kAvx2, 2>("winograd2_f32__avx2");
-const KernelRow kWinograd2F32Neon = row<kNeon, 2>("winograd2_f32__neon");
-const KernelRow kWinograd2F32Scalar = row<kScalar, 2>("winograd2_f32__scalar");
+const KernelRow kWinograd4F32Avx512 = row<float, kAvx512, 4>("winograd4_f32__avx512");
+const KernelRow kWinograd4F32Avx2 = row<float, kAvx2, 4>("winograd4_f32__avx2");
+const KernelRow kWinograd4F32Neon = row<float, kNeon, 4>("winograd4_f32__neon");
+const KernelRow kWinograd4F32Scalar = row<float, kScalar, 4>("winograd4_f32__scalar");
+const KernelRow kWinograd4F16Neon = row<Half, kNeonHalf, 4>("winograd4_f16__neon");
+const KernelRow kWinograd4F16Scalar = row<Half, kScalarHalf, 4>("winograd4_f16__scalar");
+const KernelRow kWinograd2F32Avx512 = row<float, kAvx512, 2>("winograd2_f32__avx512");
+const KernelRow kWinograd2F32Avx2 = row<float, kAvx2, 2>("winograd2_f32__avx2");
+const KernelRow kWinograd2F32Neon = row<float, kNeon, 2>("winograd2_f32__neon");
+const KernelRow kWinograd2F32Scalar = row<float, kScalar, 2>("winograd2_f32__scalar");
+const KernelRow kWinograd2F16Neon = row<Half, kNeonHalf, 2>("winograd2_f16__neon");
+const KernelRow kWinograd2F16Scalar = row<Half, kScalarHalf, 2>("winograd2_f16__scalar");
 
 }  // namespace kinglet::engine::kernels
