@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles that a model of a processor without branches that miss and caches gives the loops of 8-bit products.
+"""Cycles that a model of a processor without branches that miss and caches gives the loops of products.
 
-  in_order.py [--cpu cortex-a53] [--mca llvm-mca-19] [--least 16] FILE...
+  in_order.py [--cpu cortex-a53] [--mca llvm-mca-19] [--least 16] [--of bytes|floats] FILE...
 
-Of each loop of a program, library or object for arm64 with so many multiplications of bytes (or of 16 bits), innermost
+Of each loop of a program, library or object for arm64 with so many multiplications of bytes (or of 16 bits) or floats, innermost
 ones and those around them (run through once, every branch forward not taken): its address, instructions, multiplications,
 cycles a turn. The model is LLVM's (llvm-mca): it takes a load of 16 bytes for one of 8."""
 import argparse
 import re
 import subprocess
 
-MULTIPLIES = re.compile(r"^(smull2?|smlal2?|sdot)\b")
+MULTIPLIES = {"bytes": re.compile(r"^(smull2?|smlal2?|sdot)\b"), "floats": re.compile(r"^fmla\b")}
 LINE = re.compile(r"^\s*([0-9a-f]+):\t(\S+)\s*(.*)$")
 
 
@@ -55,13 +55,14 @@ def main():
     parser.add_argument("--cpu", default="cortex-a53")
     parser.add_argument("--mca", default="llvm-mca-19")
     parser.add_argument("--least", type=int, default=16)
+    parser.add_argument("--of", choices=MULTIPLIES, default="bytes")
     parser.add_argument("files", nargs="+", metavar="FILE")
     options = parser.parse_args()
     for path in options.files:
         code = list(instructions(path))
         for begin, end in loops(code):
             body = code[begin : end + 1]
-            products = sum(bool(MULTIPLIES.match(name)) for _, name, _ in body)
+            products = sum(bool(MULTIPLIES[options.of].match(name)) for _, name, _ in body)
             if products >= options.least:
                 print(f"{path.rsplit('/', 1)[-1]} {body[0][0]:#x}: {len(body)} instructions, {products} multiplications, {cycles(options, body)}", flush=True)
 
