@@ -112,7 +112,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
 
 void give_to_owner_of(const std::filesystem::path& folder, int fd) {
   struct stat owner{};
-  if (::geteuid() != 0 || ::stat(folder.c_str(), &owner) != 0) return;
+  // The path that is left of a bare name is empty.
+  if (::geteuid() != 0 || ::stat(folder.empty() ? "." : folder.c_str(), &owner) != 0) return;
   [[maybe_unused]] const int given = ::fchown(fd, owner.st_uid, owner.st_gid);
 }
 

@@ -39,6 +39,23 @@ TEST_F(FileTest, AnExistingOutputNeedsForceAndIsLeftAlone) {
   EXPECT_EQ(files_in_folder(), 1U);
 }
 
+// `sudo kinglet backup -o feeder.tar`, which the user then copies.
+TEST_F(FileTest, WhatRootWritesByABareNameBelongsToTheFoldersOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  constexpr uid_t kSomebody = 1234;
+  if (::chown(folder_.c_str(), kSomebody, kSomebody) != 0) GTEST_SKIP() << "no file can be given away here";
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const auto written = write_file("bare", "secret", Overwrite::kRefuse, Readers::kOwner);
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(written);
+  struct stat status{};
+  ASSERT_EQ(::stat((folder_ / "bare").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, kSomebody);
+  EXPECT_EQ(status.st_gid, kSomebody);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
 TEST_F(FileTest, AMissingFolderIsCannotCreate) {
   const auto result = write_file(folder_ / "none" / "a", "x", Overwrite::kRefuse);
   ASSERT_FALSE(result);
