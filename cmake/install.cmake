@@ -11,7 +11,9 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kinglet PATTERN 
 install(CODE "set(source \"${CMAKE_SOURCE_DIR}/README.md\")
 set(target \"\$ENV{DESTDIR}${CMAKE_INSTALL_FULL_DATADIR}/doc/kinglet/README.md\")
 include(\"${CMAKE_SOURCE_DIR}/cmake/installed_readme.cmake\")")
-install(FILES config/kinglet.toml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/kinglet)
+# /etc/kinglet is the owner's: a file of ours there that an owner changed would stop every update with a question.
+install(FILES config/kinglet.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kinglet)
+install(DIRECTORY DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/kinglet/conf.d)
 install(FILES models/catalogue.json DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet)
 install(DIRECTORY models/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet/models
   FILES_MATCHING PATTERN "*.onnx" PATTERN "*.json" PATTERN "*.txt")

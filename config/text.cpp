@@ -24,8 +24,10 @@ constexpr SectionRow kSections[] = {
 
 constexpr std::string_view kHeader = R"(# The configuration of kinglet: every key with its default, commented out.
 # Made by `kinglet config default`; `kinglet config check` says what is wrong, `kinglet config show` what is in force.
-# Stronger than this file, in this order: conf.d/*.toml beside it, variables such as KINGLET_HTTP__LISTEN,
-# --set http.listen=... on the command line. A key that does not exist or a value out of range stops the start.
+# This list is another one in each version: write what you want otherwise into /etc/kinglet/conf.d/mine.toml.
+# Read in this order, the last one counts: /etc/kinglet/kinglet.toml, /etc/kinglet/conf.d/*.toml by name, variables such as
+# KINGLET_HTTP__LISTEN, --set http.listen=... on the command line. A key that does not exist or a value out of range
+# stops the start.
 )";
 
 std::string_view reload_text(Reload reload) {
@@ -83,7 +85,7 @@ std::string docs() {
 std::string settings_text(const Settings& settings) {
   std::string out =
       "# Written by kingletd: what was set on its page or over HTTP. It counts where the files of /etc/kinglet say\n"
-      "# nothing: to keep a value for good, move its line to /etc/kinglet/kinglet.toml.\n";
+      "# nothing: to keep a value for good, move its line to /etc/kinglet/conf.d/mine.toml.\n";
   for (const auto& [key, value] : settings) out += format_text("{} = {}\n", key, toml_text(value));
   return out;
 }

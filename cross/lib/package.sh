@@ -163,6 +163,7 @@ libcamera_of() { readelf -d "$1" | sed -nE 's/.*\[libcamera\.so\.([0-9]+\.[0-9]+
 # finish_package NAME TEMPLATE ARCHITECTURE STAGE: TEMPLATE names the files of cross/debian.
 finish_package() {
   local name=$1 template=$2 architecture=$3 stage=$4 documents=$4/usr/share/doc/$1
+  no_file_is_the_owners "$stage"
   mkdir -p "$stage/DEBIAN"
   install -D -m 644 "$repository/cross/debian/copyright" "$documents/copyright"
   gzip -9nc "$repository/cross/debian/changelog" >"$documents/changelog.Debian.gz"
@@ -193,7 +194,12 @@ write_scripts() {
     [[ ! -e $repository/cross/debian/$template.$script ]] ||
       install -m 755 "$repository/cross/debian/$template.$script" "$stage/DEBIAN/$script"
   done
-  [[ ! -d $stage/etc ]] || (cd "$stage" && find etc -type f -printf '/%p\n' | LC_ALL=C sort) >"$stage/DEBIAN/conffiles"
+}
+
+# Once an owner has changed such a file, dpkg asks about each version of it, and updates that nobody watches stop for good.
+no_file_is_the_owners() {
+  [[ ! -d $1/etc || -z $(find "$1/etc" ! -type d) ]] ||
+    fail 70 "a package has no files below /etc, where the owner writes: $(cd "$1" && find etc ! -type d -printf '%p ')" "/usr/share/doc/kinglet"
 }
 
 # write_control NAME TEMPLATE ARCHITECTURE STAGE

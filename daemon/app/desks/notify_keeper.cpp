@@ -36,7 +36,7 @@ const config::Notify* find(const std::vector<config::Notify>& list, std::string_
 Error own_server(const notify::ServiceFacts& facts) {
   const std::string_view which = facts.preset == "none" ? facts.service : facts.preset;
   return misfit(format_text("{} needs the address of a server, which cannot be set over HTTP", which),
-                "write a [[notify]] table into /etc/kinglet/kinglet.toml (docs/phone.md)");
+                "write a [[notify]] table into /etc/kinglet/conf.d/mine.toml (docs/phone.md)");
 }
 
 std::string toml_of(const http::NotifyWish& wish) {

@@ -75,8 +75,7 @@ class Package(PackageTest):
         stage = folder / "stage"
         (stage / "usr/bin").mkdir(parents=True)
         run("strip", "-o", stage / "usr/bin/kingletd", PROGRAMS / "kinglet")  # any program with libraries will do
-        (stage / "etc/kinglet").mkdir(parents=True)
-        (stage / "etc/kinglet/kinglet.toml").write_text("")
+        (stage / "etc/kinglet/conf.d").mkdir(parents=True)
         from_package_script(f'deb_folder={folder}; stamp={AT}; quietly() {{ "$@" >/dev/null; }}; '
                             f'finish_package kinglet kinglet $(dpkg --print-architecture) {stage}')
         return next(folder.glob("*.deb"))
@@ -111,6 +110,16 @@ class Package(PackageTest):
         build = (SOURCE_DIR / "cross/packages/build.txt").read_text().split()
         self.assertLessEqual(built_in, set(build))
         self.assertTrue(built_in)
+
+    def test_no_file_of_it_lies_where_the_owner_writes(self):
+        listed = [line.split()[-1] for line in run("dpkg-deb", "-c", self.first).stdout.splitlines() if "./etc" in line]
+        self.assertEqual(listed, ["./etc/", "./etc/kinglet/", "./etc/kinglet/conf.d/"])
+        self.assertNotIn("conffiles", run("dpkg-deb", "-I", self.first).stdout)
+        (self.folder / "stage/etc/kinglet").mkdir(parents=True)
+        (self.folder / "stage/etc/kinglet/kinglet.toml").write_text("")
+        script = f'set -euo pipefail; repository={SOURCE_DIR}; for part in common package; do source "$repository/cross/lib/$part.sh"; done'
+        refused = run("bash", "-c", f"{script}; finish_package kinglet kinglet amd64 {self.folder}/stage", code=70)
+        self.assertIn("a package has no files below /etc, where the owner writes: etc/kinglet/kinglet.toml", refused.stderr)
 
     def test_its_changelog_and_control_name_the_version_of_the_program(self):
         tree = self.folder / "tree"

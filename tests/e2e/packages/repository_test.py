@@ -17,8 +17,9 @@ class Repository(PackageTest):
         self.owner = self.key()
         self.machine = Machine(self.folder / "machine")
 
-    def published(self, version, code=0):
-        return self.publish(self.site, self.owner, self.address, stand_in(self.folder, "kinglet", version), code=code)
+    def published(self, version, code=0, below_etc=None):
+        package = stand_in(self.folder, "kinglet", version, below_etc)
+        return self.publish(self.site, self.owner, self.address, package, code=code)
 
     def add_it(self):
         self.machine.source("kinglet.sources", (self.site / "kinglet.sources").read_text())
@@ -45,6 +46,35 @@ class Repository(PackageTest):
         # Who has trouble with it goes back.
         self.machine.apt("--allow-downgrades", "install", "kinglet=0.1.0-1")
         self.assertEqual(self.machine.has(), {"kinglet": "0.1.0-1"})
+
+    def updated(self, before, after, owners_file, code=0):
+        """An update that nobody watches, beside a file that the owner has written; both versions' files below /etc are named."""
+        self.published("0.1.0-1", below_etc=before)
+        for file in (self.site / "dists").rglob("*"):
+            os.utime(file, (time.time() - 60,) * 2)
+        self.add_it()
+        self.machine.update()
+        self.machine.apt("install", "kinglet")
+        written = self.machine.folder / "etc/kinglet" / owners_file
+        written.write_text("[log]\nlevel = 'debug'\n")
+        self.published("0.2.0-1", below_etc=after)
+        self.machine.update()
+        ended = self.machine.apt("upgrade", code=code)
+        self.assertEqual(written.read_text(), "[log]\nlevel = 'debug'\n")
+        return ended
+
+    def test_an_update_leaves_what_the_owner_wrote_and_asks_nothing(self):
+        self.updated(None, None, "conf.d/mine.toml")
+        self.assertEqual(self.machine.has(), {"kinglet": "0.2.0-1"})
+
+    def test_a_file_that_an_older_package_brought_and_its_owner_changed_stops_no_update(self):
+        self.updated("# all keys of the older version\n", None, "kinglet.toml")
+        self.assertEqual(self.machine.has(), {"kinglet": "0.2.0-1"})
+
+    def test_a_file_of_the_package_where_the_owner_writes_would_stop_it(self):
+        ended = self.updated("# all keys of the older version\n", "# all keys of the newer one\n", "kinglet.toml", code=100)
+        self.assertIn("conffile", ended.stderr + ended.stdout)
+        self.assertEqual(self.machine.has(), {})
 
     def test_a_list_that_was_changed_after_signing_is_not_believed(self):
         self.published("0.1.0-1")

@@ -43,8 +43,9 @@ def control_of(template, version="0.1.0-1", libraries="libc6 (>= 2.38)", libcame
     return from_package_script(f"fill_control {template} {version} {ARCHITECTURE} '{libraries}' '{libcamera}' 100")
 
 
-def make_package(folder, control, content=None):
-    """A .deb of this control file; it holds its own name and version, or `content`."""
+def make_package(folder, control, content=None, below_etc=None):
+    """A .deb of this control file; it holds its own name and version, or `content`. `below_etc`: the text of its configuration
+    file there, or None: the folder alone, as kinglet's packages have it."""
     fields = dict(line.split(": ", 1) for line in control.splitlines() if ": " in line and not line.startswith(" "))
     name, version = fields["Package"], fields["Version"]
     stage = folder / "stage"
@@ -54,16 +55,20 @@ def make_package(folder, control, content=None):
     place = stage / "usr" / "share" / "stand-in" / name
     place.parent.mkdir(parents=True)
     place.write_text(content or f"{name} {version}\n")
+    (stage / "etc" / name / "conf.d").mkdir(parents=True)
+    if below_etc is not None:
+        (stage / "etc" / name / f"{name}.toml").write_text(below_etc)
+        (stage / "DEBIAN" / "conffiles").write_text(f"/etc/{name}/{name}.toml\n")
     file = folder / f"{name}_{version.replace(':', '%3a')}_{fields['Architecture']}.deb"
     run("dpkg-deb", "--root-owner-group", "--build", stage, file)
     return file
 
 
-def stand_in(folder, name, version, **fields):
+def stand_in(folder, name, version, below_etc=None, **fields):
     lines = {"Package": name, "Version": version, "Architecture": ARCHITECTURE, "Maintainer": "nobody <nobody@kinglet.invalid>",
              "Description": "stands in for another package"}
     lines |= {key.capitalize(): value for key, value in fields.items()}
-    return make_package(folder, "".join(f"{key}: {value}\n" for key, value in lines.items()))
+    return make_package(folder, "".join(f"{key}: {value}\n" for key, value in lines.items()), below_etc=below_etc)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -121,7 +126,8 @@ class Machine:
         (self.folder / "etc/apt/sources.list.d" / name).write_text(text)
 
     def apt(self, *arguments, code=0):
-        return run("apt-get", "-y", "-q", *arguments, code=code,
+        # Nobody is there to answer.
+        return run("apt-get", "-y", "-q", *arguments, code=code, stdin=subprocess.DEVNULL,
                    env={**os.environ, "APT_CONFIG": str(self.configuration), "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"})
 
     def update(self, code=0):
