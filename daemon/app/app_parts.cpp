@@ -8,6 +8,7 @@
 
 #include "camera/sources/open_source.h"
 #include "daemon/app/restored.h"
+#include "daemon/backup/change.h"
 #include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/machine/clock_sync.h"
@@ -145,7 +146,14 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::PredictionsView{.cameras = names, .models = models, .latest = latest, .store = history},
           told,
           http::TracksView{.tracks = unnamed, .history = told},
-          http::HealthView{.vitals = ask_vitals, .doctor = [this] { return doctor_input(); }},
+          http::HealthView{.vitals =
+                               [this] {
+                                 Vitals found = vitals();
+                                 // From the disk, which main's thread does not wait for.
+                                 found.restore_waits = backup::is_waiting(state_folder);
+                                 return found;
+                               },
+                           .doctor = [this] { return doctor_input(); }},
           seen_by_handlers,
           http::FiguresView{.cameras = seen_by_handlers,
                             .stats = stats,

@@ -2,6 +2,7 @@
 #include "daemon/backup/change.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,13 +33,46 @@ bool is_there(const fs::path& path) {
 
 struct Plan {
   std::vector<PlanItem> items;
-  std::string etc;  // files for this folder wait beside it; empty: none
+  std::string etc;    // files for this folder wait beside it; empty: none
+  Arrived arrived{};  // for those who ask what waits
 };
+
+Json about(const Arrived& arrived) {
+  Json left_out = Json::array();
+  for (const auto& [key, why] : arrived.left_out) left_out.push_back({{"key", key}, {"why", why}});
+  return {{"made_at", arrived.made_at},     {"version", arrived.version}, {"visits", arrived.visits},
+          {"pictures", arrived.pictures},   {"models", arrived.models},   {"settings", arrived.settings},
+          {"left_out", std::move(left_out)}};
+}
+
+// It is told and decides nothing: what is missing stays empty.
+Arrived read_about(const Json& json) {
+  Arrived arrived;
+  if (!json.is_object()) return arrived;
+  const auto text = [](const Json& object, const char* name) {
+    const Json value = object.value(name, Json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
+  const auto count = [&](const char* name) {
+    const Json value = json.value(name, Json());
+    return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0U;
+  };
+  arrived.made_at = text(json, "made_at");
+  arrived.version = text(json, "version");
+  arrived.visits = count("visits");
+  arrived.pictures = count("pictures");
+  arrived.models = count("models");
+  arrived.settings = count("settings");
+  for (const Json& one : json.value("left_out", Json::array())) {
+    if (one.is_object()) arrived.left_out.push_back({.key = text(one, "key"), .why = text(one, "why")});
+  }
+  return arrived;
+}
 
 Result<void> write_plan(const fs::path& folder, const Plan& plan) {
   Json items = Json::array();
   for (const PlanItem& item : plan.items) items.push_back({{"name", item.name}, {"has_new", item.has_new}});
-  const Json json{{"items", std::move(items)}, {"etc", plan.etc}};
+  const Json json{{"items", std::move(items)}, {"etc", plan.etc}, {"about", about(plan.arrived)}};
   KINGLET_TRY(write_file(plan_file(folder), json.dump(1) + "\n", Overwrite::kReplace, Readers::kOwner));
   return sync_folder(folder);
 }
@@ -48,7 +82,7 @@ Result<Plan> read_plan(const fs::path& folder) {
   const auto bad = [&] { return fail(ErrorCode::kBadData, "is no plan of a restore", plan_file(folder).string()); };
   if (!json.is_object() || !json.value("items", Json()).is_array() || !json.value("etc", Json()).is_string())
     return bad();
-  Plan plan{.items = {}, .etc = json["etc"].get<std::string>()};
+  Plan plan{.items = {}, .etc = json["etc"].get<std::string>(), .arrived = read_about(json.value("about", Json()))};
   for (const Json& one : json["items"]) {
     if (!one.is_object() || !one.value("name", Json()).is_string() || !one.value("has_new", Json()).is_boolean()) {
       return bad();
@@ -121,9 +155,21 @@ fs::path incoming_folder(const fs::path& state) { return restore_folder(state) /
 fs::path before_folder(const fs::path& state) { return state / "before-restore"; }
 fs::path waiting_etc(const fs::path& etc) { return etc.string() + ".restore-new"; }
 
-Result<void> commit(const Places& places, std::vector<PlanItem> items, bool with_etc) {
+Result<FileDescriptor> hold_restores(const fs::path& state) {
+  const fs::path restore = restore_folder(state);
+  FileDescriptor lock(::open(restore.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock.valid()) return fail(ErrorCode::kIo, "cannot open the folder: " + errno_text(), restore.string());
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorCode::kBusy, "another backup is being restored", restore.string(), "wait for its end");
+  }
+  return lock;
+}
+
+Result<void> commit(const Places& places, std::vector<PlanItem> items, const Arrived& arrived) {
+  const bool with_etc = arrived.owners_files > 0;
   const fs::path incoming = incoming_folder(places.state);
-  KINGLET_TRY(write_plan(incoming, {.items = std::move(items), .etc = with_etc ? places.etc.string() : ""}));
+  KINGLET_TRY(write_plan(incoming,
+                         {.items = std::move(items), .etc = with_etc ? places.etc.string() : "", .arrived = arrived}));
   std::error_code failed;
   fs::remove_all(ready_folder(places.state), failed);  // one that was not taken up yet
   fs::remove_all(before_folder(places.state), failed);
@@ -133,6 +179,25 @@ Result<void> commit(const Places& places, std::vector<PlanItem> items, bool with
 }
 
 bool is_waiting(const fs::path& state) { return !state.empty() && is_there(plan_file(ready_folder(state))); }
+
+std::optional<Arrived> waiting(const fs::path& state) {
+  if (!is_waiting(state)) return std::nullopt;
+  Result<Plan> plan = read_plan(ready_folder(state));
+  return plan ? std::move(plan->arrived) : Arrived{};
+}
+
+Result<bool> call_off(const fs::path& state) {
+  if (!is_waiting(state)) return false;
+  const FileDescriptor held = KINGLET_TRY(hold_restores(state));
+  if (!is_waiting(state)) return false;
+  // In one step, as it came.
+  const fs::path gone = restore_folder(state) / "called-off";
+  std::error_code failed;
+  fs::remove_all(gone, failed);
+  KINGLET_TRY(rename_folder(ready_folder(state), gone));
+  fs::remove_all(gone, failed);
+  return true;
+}
 
 Result<bool> take_up(const Places& places) {
   if (!is_waiting(places.state)) return false;
@@ -144,7 +209,7 @@ Result<bool> take_up(const Places& places) {
                 "give the same `kinglet restore` again, with sudo");
   }
   for (const fs::path& folder : {before, before / "state", before / "models"}) KINGLET_TRY(make_folder(folder));
-  KINGLET_TRY(write_plan(before, {.items = plan.items, .etc = {}}));
+  KINGLET_TRY(write_plan(before, {.items = plan.items, .etc = {}, .arrived = {}}));
   for (const PlanItem& item : plan.items) {
     KINGLET_TRY(swap(ready / item.name, item.has_new, place_of(places, item.name), before / item.name));
   }

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/backup/arrived.h"
 #include "daemon/backup/parts.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/file.h"
 
 namespace kinglet::daemon::backup {
 
@@ -24,13 +27,20 @@ struct PlanItem {
   bool has_new = false;  // else there is none afterwards
 };
 
-// Makes what lies in incoming the state to come. `etc` is in the plan when its files wait.
-[[nodiscard]] Result<void> commit(const Places& places, std::vector<PlanItem> items, bool with_etc);
+// One at a time brings or calls off a restore, as long as it holds this. kBusy: somebody else does; kIo.
+[[nodiscard]] Result<FileDescriptor> hold_restores(const std::filesystem::path& state);
+
+// Makes what lies in incoming the state to come. Where files of /etc are among what has arrived, they wait, too.
+[[nodiscard]] Result<void> commit(const Places& places, std::vector<PlanItem> items, const Arrived& arrived);
 
 // What was committed becomes the state, also where that was begun before. False: there is nothing to do. kBusy: files
 // of /etc are still to come, which whoever restored has to do again. Nobody else has the state folder meanwhile.
 [[nodiscard]] Result<bool> take_up(const Places& places);
 [[nodiscard]] bool is_waiting(const std::filesystem::path& state);
+// What it is that waits: without words where that cannot be read. Nothing: none waits.
+[[nodiscard]] std::optional<Arrived> waiting(const std::filesystem::path& state);
+// It waits no longer. False: none does. kBusy, kIo.
+[[nodiscard]] Result<bool> call_off(const std::filesystem::path& state);
 // The files that wait go to `etc`, those of before to ETC.before-restore.
 [[nodiscard]] Result<void> take_up_etc(const std::filesystem::path& etc);
 

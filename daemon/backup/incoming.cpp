@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -334,13 +333,8 @@ Result<Incoming> Incoming::begin(Places places, Carry takes) {
   auto state = std::make_unique<State>();
   state->places = std::move(places);
   state->takes = takes;
-  const fs::path restore = incoming_folder(state->places.state).parent_path();
-  KINGLET_TRY(state->make_folder(restore));
-  state->lock = FileDescriptor(::open(restore.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (!state->lock.valid()) return fail(ErrorCode::kIo, "cannot open the folder: " + errno_text(), restore.string());
-  if (::flock(state->lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return fail(ErrorCode::kBusy, "another backup is being restored", restore.string(), "wait for its end");
-  }
+  KINGLET_TRY(state->make_folder(incoming_folder(state->places.state).parent_path()));
+  state->lock = KINGLET_TRY(hold_restores(state->places.state));
   state->clear();
   KINGLET_TRY(state->make_folders(state->incoming(), "state"));
   State* raw = state.get();
@@ -363,7 +357,7 @@ Result<Arrived> Incoming::finish(const JudgeSettings& settings, const std::funct
 
 Result<void> Incoming::commit() {
   State& state = *state_;
-  KINGLET_TRY(backup::commit(state.places, state.plan(), state.arrived.owners_files > 0));
+  KINGLET_TRY(backup::commit(state.places, state.plan(), state.arrived));
   state.committed = true;
   return {};
 }

@@ -103,6 +103,12 @@ std::vector<Check> readiness(const Vitals& vitals) {
   for (const CameraVitals& camera : vitals.cameras) checks.push_back(camera_check(vitals, camera));
   checks.push_back(std::move(store));
   checks.insert(checks.end(), vitals.integrations.begin(), vitals.integrations.end());
+  if (vitals.restore_waits) {
+    checks.push_back(
+        {.name = "restore",
+         .status = CheckStatus::kWarn,
+         .detail = "a backup waits: the next start puts it in the place of history, pictures and settings"});
+  }
   return checks;
 }
 

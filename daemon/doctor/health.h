@@ -44,6 +44,7 @@ struct Vitals {
   std::optional<std::string> detector_problem;  // empty: it works; nothing: none is wished
   store::StoreStatus store;
   std::vector<Check> integrations;  // how it stands with other programs
+  bool restore_waits = false;       // the next start puts a backup in the place of what is here
 };
 
 // "capture" and "answer", and what is late. Of several cameras each has a check, "capture_NAME" and "camera_NAME"

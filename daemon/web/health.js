@@ -6,6 +6,7 @@ import {duration, hasText, mebibytes, number, percent, setDeviceTime, text} from
 
 const hot = 80;  // °C: where boards begin to slow down
 const well = ["streaming", "paused"];
+const places = {"models-card": "models_title", "backup-card": "backup"};  // cards of the settings, and their titles
 
 let stats = null;
 let readiness = null;
@@ -40,6 +41,7 @@ export function troublesOf(found, ready, answering) {
   if (answering && !answering.preprocess_found) add(text("no_recipe"), answering.name, text("cure_recipe"), "models-card");
   if (answering && !answering.labels.named) add(text("no_labels"), answering.name, text("cure_labels"), "models-card");
   if (checks.store && checks.store.status !== "pass") add(text("store_trouble"), checks.store.detail, text("cure_store"));
+  if (checks.restore) add(text("restore_trouble"), "", text("cure_restore"), "backup-card");
   for (const name of found?.board.throttling?.now || []) {
     add(hasText(`throttling_${name}`) ? text(`throttling_${name}`) : name, "",
         text(name === "under_voltage" ? "cure_power" : "cure_heat"));
@@ -62,7 +64,7 @@ function showTroubles() {
     make("b", {textContent: trouble.title}),
     trouble.reason ? make("span", {className: "reason", textContent: trouble.reason}) : null,
     make("span", {className: "cure", textContent: trouble.cure}),
-    trouble.place ? make("a", {href: `#${trouble.place}`, textContent: `${text("settings")} › ${text("models_title")}`}) : null)));
+    trouble.place ? make("a", {href: `#${trouble.place}`, textContent: `${text("settings")} › ${text(places[trouble.place])}`}) : null)));
 }
 
 function showState() {

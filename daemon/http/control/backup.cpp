@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: GET /api/v1/backup and POST /api/v1/restore: a box without the files of /etc, tokens and secrets, and back. What
-// was restored waits beside the state for the next start.
+// Why: GET /api/v1/backup and GET, POST and DELETE /api/v1/restore: a box without the files of /etc, tokens and
+// secrets, and back. What was restored waits beside the state for the next start, or is called off.
+#include "daemon/backup/change.h"
 #include "daemon/backup/desk.h"
 #include "daemon/backup/outgoing.h"
 #include "daemon/http/figures/slots.h"
@@ -90,6 +91,19 @@ Reply get_backup(const BackupView& view, const Call& call) {
                .headers = {{"Cache-Control", "no-store"},
                            {"Content-Disposition", "attachment; filename=\"kinglet-backup.tar\""}},
                .more = [sending](std::string& piece) { return send_next(*sending, piece); }};
+}
+
+Reply get_restore(const BackupView& view, const Call& /*call*/) {
+  const std::optional<backup::Arrived> waiting = backup::waiting(view.desk.places.state);
+  return waiting ? json_reply(to_json(*waiting).dump(), "no-store") : Reply{.status = 204};
+}
+
+Reply delete_restore(const BackupView& view, const Call& call) {
+  const Result<bool> called_off = backup::call_off(view.desk.places.state);
+  if (!called_off) return refused(called_off.error());
+  if (!*called_off) return problem("not-found", "no backup waits for a restart");
+  tell(view, call, "the backup that waited for a restart was called off");
+  return Reply{.status = 204};
 }
 
 Reply post_restore(const BackupView& view, const Call& call) {

@@ -6,7 +6,7 @@ import {may} from "./api.js";
 import {loadLists, prepareLists} from "./bird_lists.js";
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
-import {prepareBackup} from "./backup.js";
+import {loadBackup, prepareBackup} from "./backup.js";
 import {loadModels, prepareModels} from "./models.js";
 import {loadNotify, prepareNotify} from "./notify.js";
 import {prepareOwner, showOwner} from "./owner.js";
@@ -20,7 +20,7 @@ const sections = [
   {id: "lists-card", title: "bird_lists", who: "admin", prepare: prepareLists, load: loadLists},
   {id: "notify-card", title: "notify_title", who: "admin", prepare: prepareNotify, load: loadNotify},
   {id: "settings-card", who: "read", prepare: prepareSettings, load: loadSettings},
-  {id: "backup-card", who: "admin", prepare: prepareBackup, load() {}},
+  {id: "backup-card", who: "admin", prepare: prepareBackup, load: loadBackup},
 ];
 
 function cardOf({id, title}) {

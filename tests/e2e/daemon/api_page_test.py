@@ -21,6 +21,8 @@ class Page(WithAVisit, unittest.TestCase):
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
         cls.text = api_page.page(cls.document)
         cls.job = cls.daemon.ask("/api/v1/models/kinglet-demo/activate", "POST", headers=cls.owner).json()["id"]
+        backup = cls.daemon.ask("/api/v1/backup", headers=cls.owner).body
+        assert cls.daemon.ask("/api/v1/restore", "POST", backup, cls.owner).status == 202  # one that waits is told
         if os.environ.get("KINGLET_UPDATE_GOLDEN"):
             PAGE.write_text(cls.text, encoding="utf-8")
 

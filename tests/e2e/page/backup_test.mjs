@@ -86,21 +86,6 @@ test("a restart is noticed however late, and neither old news nor a clock that i
   await closeClean(page);
 });
 
-test("settings of another version that are left out are named", async () => {
-  const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
-  const change = `import sys, backup_file
-later = {"state/settings.toml": b"decide.later = 1"}
-sys.stdout.buffer.write(backup_file.changed(sys.stdin.buffer.read(), lambda files, _: files.update(later)))`;
-  const buffer = execFileSync("python3", ["-c", change], {
-    input: Buffer.from(kept), maxBuffer: 1 << 28,
-    env: {...process.env, PYTHONPATH: join(process.env.SOURCE_FOLDER, "tests/support")}});
-  const page = await ownersPage();
-  await page.locator("#restore-file").setInputFiles({name: "later.tar", mimeType: "application/x-tar", buffer});
-  await page.getByRole("button", {name: "Restore", exact: true}).click();
-  await page.locator("#restore-note", {hasText: /wait for a restart.*left out: decide\.later\.$/}).waitFor();
-  await closeClean(page);
-});
-
 test("what failed on its way is tried again with the same file", async () => {
   const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
   const page = await ownersPage();
@@ -117,7 +102,41 @@ test("what failed on its way is tried again with the same file", async () => {
   await closeClean(page);
 });
 
-test("settings of another version that are left out in words, and nothing waits", async () => {
+test("settings of another version that are left out are named", async () => {
+  const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
+  const change = `import sys, backup_file
+later = {"state/settings.toml": b"decide.later = 1"}
+sys.stdout.buffer.write(backup_file.changed(sys.stdin.buffer.read(), lambda files, _: files.update(later)))`;
+  const buffer = execFileSync("python3", ["-c", change], {
+    input: Buffer.from(kept), maxBuffer: 1 << 28,
+    env: {...process.env, PYTHONPATH: join(process.env.SOURCE_FOLDER, "tests/support")}});
+  const page = await ownersPage();
+  await page.locator("#restore-file").setInputFiles({name: "later.tar", mimeType: "application/x-tar", buffer});
+  await page.getByRole("button", {name: "Restore", exact: true}).click();
+  await page.locator("#restore-note", {hasText: /wait for a restart.*left out: decide\.later\.$/}).waitFor();
+  await closeClean(page);
+});
+
+test("what waits is told after a reload and everywhere, until it is discarded", async () => {
+  let page = await openPage(daemon.url, {headers, wait: null});  // the one of the test before
+  await page.locator("#trouble-list", {hasText: "A backup waits for a restart"}).waitFor();
+  await page.locator("#trouble-list").getByRole("link", {name: "Settings › Backup"}).click();
+  await page.locator("#restore-note", {hasText: /wait for a restart.*left out: decide\.later\.$/}).waitFor();
+  assert.ok(await page.locator("#restore-restart").isVisible());
+  await assertAccessible(page, "a backup that waits");
+  await assertFits(page, "a backup that waits");
+  await page.getByRole("button", {name: "Discard", exact: true}).click();
+  await page.locator("#restore-note", {hasText: "It is discarded"}).waitFor();
+  await page.locator("#trouble-list", {hasText: "A backup waits for a restart"}).waitFor({state: "detached"});
+  assert.equal((await daemon.ask("/readyz")).checks.restore, undefined);
+  await closeClean(page);
+  page = await ownersPage();
+  await page.locator("#restore-note:empty").waitFor({state: "attached"});
+  for (const id of ["#restore-restart", "#restore-discard"]) assert.ok(await page.locator(id).isHidden(), id);
+  await closeClean(page);
+});
+
+test("a file that is no backup is refused in words, and nothing waits", async () => {
   const page = await ownersPage({locale: "de-DE"});
   page.expected.push(/422/);
   await page.locator("#restore-file").setInputFiles({name: "holiday.tar", mimeType: "application/x-tar",

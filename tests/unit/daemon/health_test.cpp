@@ -42,6 +42,13 @@ TEST(Health, ADetectorThatIsLeftOutIsAWarningAndNoMore) {
   EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
 }
 
+TEST(Health, ABackupThatWaitsForTheNextStartIsAWarning) {
+  Vitals vitals = well();
+  vitals.restore_waits = true;
+  EXPECT_EQ(readiness(vitals).back().name, "restore");
+  EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kWarn);
+}
+
 TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
   Vitals vitals = well();
   vitals.cameras[0].status.state = CameraState::kStalled;

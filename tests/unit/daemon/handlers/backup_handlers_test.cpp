@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/backup/change.h"
 #include "daemon/backup/desk.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/routes/routes.h"
@@ -84,6 +85,48 @@ TEST_F(BackupHandlers, WhatIsSentIsTakenElsewhereAndWaitsForARestart) {
   EXPECT_FALSE(fs::exists(to_.path() / "kinglet.db")) << "a history that is open is not touched";
   EXPECT_THAT(said_, HasSubstr("backup wished by"));
   EXPECT_THAT(said_, HasSubstr("with 1 visits waits for a restart"));
+}
+
+TEST_F(BackupHandlers, WhatWaitsIsToldUntilItIsCalledOff) {
+  EXPECT_EQ(get_restore(view_of(new_), {}).status, 204);
+  EXPECT_EQ(delete_restore(view_of(new_), {.method = "DELETE"}).problem.slug, "not-found");
+  fill(from_.path());
+  backup::Desk patient = new_;
+  patient.judge_settings = [](const std::string&, const fs::path&) -> Result<JudgedSettings> {
+    return JudgedSettings{.kept = {}, .left_out = {{.key = "decide.later", .why = "unknown"}}};
+  };
+  const Reply taken = restore(patient, sent(old_));
+  ASSERT_EQ(taken.status, 202) << taken.body;
+  EXPECT_EQ(get_restore(view_of(new_), {}).body, taken.body);
+  ASSERT_TRUE(backup::is_waiting(to_.path()));
+  EXPECT_EQ(delete_restore(view_of(new_), {.method = "DELETE"}).status, 204);
+  EXPECT_THAT(said_, HasSubstr("was called off by"));
+  EXPECT_FALSE(backup::is_waiting(to_.path()));
+  EXPECT_EQ(get_restore(view_of(new_), {}).status, 204);
+  EXPECT_EQ(files_in(to_.path()), 0) << "nothing of it stays";
+}
+
+TEST_F(BackupHandlers, WhatWaitsIsNotCalledOffWhileAnotherComesIn) {
+  fill(from_.path());
+  const std::string file = sent(old_);
+  ASSERT_EQ(restore(new_, file).status, 202);
+  {
+    const auto another = backup::Incoming::begin(new_.places, backup::Carry::kShared);
+    ASSERT_TRUE(another);
+    EXPECT_EQ(delete_restore(view_of(new_), {.method = "DELETE"}).problem.slug, "busy");
+  }
+  EXPECT_TRUE(backup::is_waiting(to_.path()));
+}
+
+TEST_F(BackupHandlers, APlanThatTellsNothingOfItselfWaitsAllTheSame) {
+  fill(from_.path());
+  ASSERT_EQ(restore(new_, sent(old_)).status, 202);
+  ASSERT_TRUE(write_file(to_.path() / "restore/ready/plan.json",
+                         R"({"items": [], "etc": "", "about": {"visits": "many"}})", Overwrite::kReplace));
+  EXPECT_EQ(Parsed::parse(get_restore(view_of(new_), {}).body)["visits"], 0);
+  ASSERT_TRUE(write_file(to_.path() / "restore/ready/plan.json", "{", Overwrite::kReplace));
+  EXPECT_EQ(get_restore(view_of(new_), {}).status, 200);
+  EXPECT_EQ(delete_restore(view_of(new_), {.method = "DELETE"}).status, 204);
 }
 
 TEST_F(BackupHandlers, WhatIsNoBackupIsRefusedAndNothingOfItStays) {
