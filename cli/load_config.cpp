@@ -35,7 +35,10 @@ std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& o
   auto usable = daemon::load_usable_values(load_options(options), state_elsewhere(options));
   if (!usable) return std::unexpected(std::move(usable.error()));
   if (!usable->trouble.empty()) {
-    usable->loaded.warnings.push_back("what was set on the page is left out: " + usable->trouble);
+    const bool partly = !usable->loaded.left_out.empty();
+    usable->loaded.warnings.push_back(
+        (partly ? "of what was set on the page this is left out: " : "what was set on the page is left out: ") +
+        usable->trouble);
   }
   return std::move(usable->loaded);
 }

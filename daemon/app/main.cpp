@@ -170,6 +170,10 @@ int check(const Flags& flags) {
 // What was set over HTTP and cannot be used makes room; what is left is no reason not to start.
 std::string settings_trouble(const Usable& usable) {
   if (usable.trouble.empty()) return {};
+  if (!usable.loaded.left_out.empty()) {
+    return format_text("of what was set on the page this does not count: {}; {}", usable.trouble,
+                       keep_only(usable.folder, usable.loaded.settings));
+  }
   return format_text("what was set on the page does not count: {}; {}", usable.trouble,
                      set_aside(settings_file(usable.folder)));
 }

@@ -20,11 +20,15 @@ namespace kinglet::daemon {
 [[nodiscard]] std::expected<config::Loaded, config::Faults> load_settings(
     config::LoadOptions options, const std::filesystem::path& else_folder = {});
 
-// The same for whoever has to go on: where only settings.toml is at fault, all but that.
+// The same where what does not fit of `options.settings` is left out, by name (Loaded::left_out).
+[[nodiscard]] std::expected<config::Loaded, config::Faults> load_fitting_settings(config::LoadOptions options);
+
+// The same for whoever has to go on: what of settings.toml does not fit is left out, by name; where it cannot be read
+// or is no TOML, all of it.
 struct Usable {
-  config::Loaded loaded;
+  config::Loaded loaded;         // Loaded::left_out: keys of settings.toml that do not count, while all others do
   std::filesystem::path folder;  // of the state; empty: none
-  std::string trouble;           // why settings.toml does not count, in a line; empty: it does, or there is none
+  std::string trouble;           // which of settings.toml does not count, or why none of it does; empty: all is well
 };
 [[nodiscard]] std::expected<Usable, config::Faults> load_usable_settings(const config::LoadOptions& options);
 // And without looking at what the values mean, for the tool.

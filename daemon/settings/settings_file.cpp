@@ -80,6 +80,19 @@ std::string set_aside(const fs::path& file) {
   return format_text("it was set aside as {}", to.string());
 }
 
+std::string keep_only(const fs::path& folder, const config::Settings& settings) {
+  const fs::path file = settings_file(folder);
+  const fs::path to = file.string() + ".damaged";
+  const auto exchange = [&]() -> Result<void> {
+    const std::string text = KINGLET_TRY(read_file(file, 2 * kMostSettingsBytes));
+    KINGLET_TRY(write_private(to, text));
+    return write_settings(folder, settings);
+  };
+  const Result<void> exchanged = exchange();
+  if (!exchanged) return format_text("{} stays as it is: {}", file.string(), describe(exchanged.error()));
+  return format_text("as it was the file is kept as {}", to.string());
+}
+
 Result<std::vector<PastChange>> read_past_changes(const fs::path& folder) {
   const fs::path path = history_file(folder);
   if (folder.empty() || !KINGLET_TRY(is_there(path))) return std::vector<PastChange>{};

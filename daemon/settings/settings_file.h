@@ -37,6 +37,9 @@ struct JudgedSettings {
 // A file that cannot be used makes room and stays to be looked at, by another name. What became of it, for a person.
 [[nodiscard]] std::string set_aside(const std::filesystem::path& file);
 
+// The same where some of it can be used, which `settings` are: they are the file from now on.
+[[nodiscard]] std::string keep_only(const std::filesystem::path& folder, const config::Settings& settings);
+
 // Oldest first, at most kMostPastChanges. None: there is no file. kBadData: not what we write.
 [[nodiscard]] Result<std::vector<PastChange>> read_past_changes(const std::filesystem::path& folder);
 [[nodiscard]] Result<void> write_past_changes(const std::filesystem::path& folder,

@@ -166,14 +166,15 @@ std::vector<http::SettingsChange> SettingsKeeper::history() const {
   return changes;
 }
 
-std::expected<SettingsKeeper::Ready, SettingsRefusal> SettingsKeeper::judge(const config::Settings& settings) const {
+std::expected<SettingsKeeper::Ready, SettingsRefusal> SettingsKeeper::judge(const config::Settings& settings,
+                                                                            bool past) const {
   config::LoadOptions load = options_.load;
   load.settings = {.file = settings_file(options_.folder), .text = config::settings_text(settings)};
   if (load.settings->text.size() > kMostSettingsBytes) {
     return refuse(Why::kWrong, {fault("all settings together are larger than 64 KiB", "make lists shorter")});
   }
   const std::string file = load.settings->file.string();
-  auto loaded = load_settings(std::move(load));
+  auto loaded = past ? load_fitting_settings(std::move(load)) : load_settings(std::move(load));
   if (!loaded) {
     // A line of a file that is not there yet helps nobody.
     for (Error& fault : loaded.error()) {
@@ -234,10 +235,16 @@ std::expected<void, SettingsRefusal> SettingsKeeper::undo(const SettingsWish& wi
   if (wish.still_as_seen && !wish.still_as_seen()) return refuse(Why::kStale);
   const Book before = book();
   if (before.past.empty()) return refuse(Why::kNothingToUndo);
-  const auto ready = judge(before.past.back().before);
-  if (!ready) return std::unexpected(ready.error());
-  Book after{.kept = ready->loaded.settings, .past = before.past, .trouble = {}};
-  after.past.pop_back();
+  // A step to what does not fit any more is none.
+  Book after = before;
+  after.trouble.clear();
+  std::expected<Ready, SettingsRefusal> ready;
+  do {
+    ready = judge(after.past.back().before, true);
+    if (!ready) return std::unexpected(std::move(ready.error()));
+    after.past.pop_back();
+  } while (ready->loaded.settings == before.kept && !after.past.empty());
+  after.kept = ready->loaded.settings;
   if (Result<void> kept = write_settings(options_.folder, after.kept); !kept) {
     return refuse(Why::kNotKept, {std::move(kept).error()});
   }

@@ -58,7 +58,9 @@ class SettingsKeeper final : public http::SettingsDesk {
     config::Loaded loaded;
     LineOptions line;
   };
-  [[nodiscard]] std::expected<Ready, http::SettingsRefusal> judge(const config::Settings& settings) const;
+  // `past`: what does not fit any more is left out.
+  [[nodiscard]] std::expected<Ready, http::SettingsRefusal> judge(const config::Settings& settings,
+                                                                  bool past = false) const;
   [[nodiscard]] std::expected<void, http::SettingsRefusal> refuse_set_in_file(const http::SettingsWish& wish) const;
   void take_up(const Ready& ready) KINGLET_REQUIRES(turn_);
 

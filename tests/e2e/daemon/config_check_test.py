@@ -41,6 +41,9 @@ WRONG = [
     ('http.tls_certificate = "/nowhere/tls.pem"', "tls"),
     ('mqtt = {enabled = true, url = "broker"}', "mqtt://HOST"),
     ('mqtt = {enabled = true, topic_prefix = "a/#"}', "home/kinglet"),
+    ('mqtt.topic_prefix = ""', "home/kinglet"),  # also of what is off: it would be found when it is switched on
+    ('mqtt.discovery_prefix = "a b"', "homeassistant"),
+    ('webhook.events = ["visit.begin"]', "visit.start"),
     ('mqtt = {enabled = true, discovery_prefix = "/a"}', "homeassistant"),
     ('webhook.url = "example.com/secret"', "http://"),
     ('webhook = {url = "http://example.com", events = ["visit.begin"]}', "visit.start"),

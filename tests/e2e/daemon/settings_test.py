@@ -198,9 +198,32 @@ class Refusal(Settings):
 
 
 class Start(Settings):
+    def test_what_does_not_fit_is_left_out_by_name_and_all_else_counts(self):
+        self.state.mkdir()
+        text = ('mqtt.topic_prefix = "birds/#"\nprivacy.masks = [[0, 0, 0.5, 0.5]]\ndecide.min_score = 7\n'
+                'source = "exec:id"\ndecide.of_the_next_version = 1\ngate.max_fps = 4\n')
+        (self.state / "settings.toml").write_text(text)
+        daemon = self.start()
+        self.owner = daemon.claim()
+        told = daemon.says("of what was set on the page this does not count")
+        for key in ("mqtt.topic_prefix (expected ", "decide.min_score (expected ", "source (", "decide.of_the_next_version ("):
+            self.assertIn(key, told)
+        self.assertIn("settings.toml.damaged", told)
+        self.assertIn("mqtt.topic_prefix", self.get().json()["trouble"])
+        self.assertEqual((self.state / "settings.toml.damaged").read_text(), text)
+        self.assertEqual(self.key("gate.max_fps")["value"], 4)
+        self.assertEqual(self.key("privacy.masks")["value"], [[0, 0, 0.5, 0.5]])
+        self.assertEqual(self.key("mqtt.topic_prefix")["source"], "default")
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.says("configuration read again")
+        daemon.stop()
+        daemon = self.start()
+        self.assertNotIn("trouble", self.get().json(), "told once")
+        self.assertEqual(self.key("gate.max_fps")["value"], 4)
+
     def test_a_damaged_file_is_set_aside_and_the_rest_starts(self):
         self.state.mkdir()
-        for number, text in enumerate((b"\x00\xff\xfe[[", b"decide.min_score = 7\n", b'source = "exec:id"\n', b"x" * 300000)):
+        for number, text in enumerate((b"\x00\xff\xfe[[", b"decide.min_score = \n", b"x" * 300000)):
             with self.subTest(number=number):
                 (self.state / "settings.toml").write_bytes(text)
                 daemon = self.start()

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "daemon/settings/settings_check.h"
+#include "engine/base/file.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::daemon {
@@ -211,9 +212,7 @@ TEST_F(SettingsKeeperTest, OnlyWhoHasSeenTheNewestMayChangeIt) {
 }
 
 TEST_F(SettingsKeeperTest, AFileThatCannotBeUsedIsNoReasonNotToStart) {
-  const std::vector<std::string> damaged{std::string("\0\0\xFF", 3),    "decide.min_score = 7\n",
-                                         "model.path = \"/x\"\n",       "[[",
-                                         "gate.hours = \"daylight\"\n", std::string(1 << 18, 'x')};
+  const std::vector<std::string> damaged{std::string("\0\0\xFF", 3), "[[", std::string(1 << 18, 'x')};
   for (const std::string& text : damaged) {
     std::ofstream(state_ / "settings.toml") << text;
     write_file("gate.max_fps = 6\n");
@@ -225,6 +224,53 @@ TEST_F(SettingsKeeperTest, AFileThatCannotBeUsedIsNoReasonNotToStart) {
     EXPECT_TRUE(set("decide.min_score", "0.7"));
     EXPECT_EQ(keeper_->state().trouble, "");
   }
+}
+
+TEST_F(SettingsKeeperTest, OneThatDoesNotFitCostsNoOther) {
+  const std::vector<std::pair<std::string, std::string>> misfits{
+      {"gate.max_fps = 7000\n", "gate.max_fps (expected a number from 0.1 to 1000)"},
+      {"model.path = \"/x\"\n", "model.path (cannot be set over HTTP here)"},
+      {"gate.hours = \"daylight\"\n", "gate.hours ("},
+      {"decide.later = 1\n", "decide.later (there is no such key)"},
+      {"time.zone = \"x/y\"\ngate.hours = \"daylight\"\n", "gate.hours ("}};
+  for (const auto& [text, told] : misfits) {
+    std::ofstream(state_ / "settings.toml") << text << "decide.min_score = 0.7\n";
+    start();
+    EXPECT_THAT(trouble_, HasSubstr(told));
+    EXPECT_EQ(value("decide.min_score"), "0.7") << text;
+    EXPECT_EQ(keeper_->state().kept.size(), 1U) << text;
+  }
+}
+
+TEST_F(SettingsKeeperTest, WhatIsLeftOutStaysToBeLookedAtAndIsToldOnce) {
+  std::ofstream(state_ / "settings.toml") << "decide.min_score = 0.7\ngate.max_fps = 7000\n";
+  start();
+  EXPECT_THAT(keep_only(state_, {{"decide.min_score", 0.7}}), HasSubstr("settings.toml.damaged"));
+  EXPECT_EQ(*read_file(state_ / "settings.toml.damaged", 1000), "decide.min_score = 0.7\ngate.max_fps = 7000\n");
+  start();
+  EXPECT_EQ(trouble_, "");
+  EXPECT_EQ(value("decide.min_score"), "0.7");
+  EXPECT_THAT(keep_only(state_ / "nowhere", {}), HasSubstr("stays as it is"));
+}
+
+TEST_F(SettingsKeeperTest, UndoPassesOverWhatDoesNotFitAnyMore) {
+  const config::Settings misfit{{"mqtt.topic_prefix", std::string("a/#")}};
+  ASSERT_TRUE(write_past_changes(state_, {{.at = "1", .by = "owner", .before = {{"gate.max_fps", 4.0}}},
+                                          {.at = "2", .by = "owner", .before = misfit},
+                                          {.at = "3", .by = "owner", .before = {}}}));
+  ASSERT_TRUE(write_settings(state_, {{"decide.min_score", 0.7}}));
+  start();
+  ASSERT_TRUE(keeper_->undo(wish({})));
+  EXPECT_EQ(value("decide.min_score"), config::toml_text(0.5));
+  ASSERT_TRUE(keeper_->undo(wish({}))) << "nothing of it fits, and so it is passed over";
+  EXPECT_EQ(value("gate.max_fps"), "4");
+  EXPECT_EQ(keeper_->state().steps_back, 0U);
+}
+
+TEST_F(SettingsKeeperTest, WhereTheOwnersFilesAreAtFaultNothingIsBlamedOnThePage) {
+  std::ofstream(state_ / "settings.toml") << "decide.min_score = 0.7\n";
+  write_file("mqtt.topic_prefix = \"a/#\"\n");
+  EXPECT_FALSE(load_usable_settings(load_));
 }
 
 TEST_F(SettingsKeeperTest, TroubleOfWhatElseIsSetOnThePageIsToldUntilThatIsOver) {
