@@ -20,7 +20,12 @@ Result<Parcel> parcel(const Target& target, const Message& message) {
   if (!std::ranges::all_of(secret, [](char c) { return c >= ' ' && c != '\x7F'; })) {
     return fail(ErrorCode::kConfig, "the secret has characters that cannot be sent", printable(target.secret.string()));
   }
-  return kBuilders.at(static_cast<std::size_t>(target.service))(target, secret, message);
+  Result<Parcel> made = kBuilders.at(static_cast<std::size_t>(target.service))(target, secret, message);
+  if (auto* request = made ? std::get_if<outgoing::Request>(&*made) : nullptr) {
+    // Who knows where it goes reads along.
+    request->secrets = {secret, secret.substr(secret.find_last_of("/:") + 1), target.to};
+  }
+  return made;
 }
 
 }  // namespace kinglet::daemon::notify

@@ -2,8 +2,10 @@
 #include "daemon/outgoing/post.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/outgoing/transfer.h"
+#include "daemon/outgoing/words.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::outgoing {
@@ -27,13 +29,16 @@ void set_options(Transfer& transfer, const Request& request) {
 }
 
 // What the end of the transfer means. A status that came counts, whatever happened to the body after it.
-Answer judge(const Transfer& transfer, CURLcode code) {
+Answer judge(const Transfer& transfer, CURLcode code, std::vector<std::string> secrets) {
   const long status = transfer.status();
   if (status >= 200 && status < 300) return {.outcome = Outcome::kTaken, .detail = {}, .retry_after = {}};
   if (status == 0 || code == CURLE_OPERATION_TIMEDOUT) {
     return {.outcome = Outcome::kTryAgain, .detail = transfer.why(code), .retry_after = {}};
   }
   Answer answer{.outcome = {}, .detail = format_text("it answers {}", status), .retry_after = {}};
+  if (const std::string words = words_of(transfer.answer, std::move(secrets)); !words.empty()) {
+    answer.detail += ": " + words;
+  }
   curl_off_t wish = 0;
   if (transfer.curl.getinfo(transfer.easy, CURLINFO_RETRY_AFTER, &wish) == CURLE_OK && wish > 0) {
     answer.retry_after = std::min<std::chrono::seconds>(std::chrono::seconds(wish), kLongestWish);
@@ -53,7 +58,9 @@ Result<Answer> post(const Request& request, const std::function<bool()>& go_on) 
   set_options(transfer, request);
   const std::optional<CURLcode> code = KINGLET_TRY(transfer.run(go_on));
   if (!code) return Answer{.outcome = Outcome::kCalledOff, .detail = {}, .retry_after = {}};
-  return judge(transfer, *code);
+  std::vector<std::string> secrets = secrets_of(request.url);
+  secrets.insert(secrets.end(), request.secrets.begin(), request.secrets.end());
+  return judge(transfer, *code, std::move(secrets));
 }
 
 }  // namespace kinglet::daemon::outgoing

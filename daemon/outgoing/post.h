@@ -20,11 +20,13 @@ struct Request {
   std::string url;
   std::vector<std::string> headers;  // "Name: value"
   std::string body;
-  std::filesystem::path certificates;  // empty: the system's
+  std::vector<std::string> secrets = {};  // that an answer is not shown with, besides the path of the address
+  std::filesystem::path certificates;     // empty: the system's
   std::chrono::milliseconds timeout{10'000};
 };
 
-// Follows nothing, reads little of the answer. `go_on` is asked several times a second. kUnavailable: no libcurl.
+// Follows nothing; of the answer little is read: `detail` has what it says of why, if it is no 2xx. `go_on` is asked
+// several times a second. kUnavailable: no libcurl.
 [[nodiscard]] Result<Answer> post(const Request& request, const std::function<bool()>& go_on);
 
 }  // namespace kinglet::daemon::outgoing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/outgoing/transfer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -15,10 +16,12 @@ constexpr long kYes = 1;
 constexpr long kConnectMs = 5000;
 constexpr int kTurnMs = 200;
 constexpr std::size_t kMostOfAnswer = 64U << 10;
+constexpr std::size_t kMostKept = 2U << 10;
 
-// libcurl's write callback: nobody reads the answer; a long one is not waited for.
-std::size_t receive(char* /*bytes*/, std::size_t /*one*/, std::size_t count, void* context) {
+// libcurl's write callback: its beginning is kept, for the words of a refusal; a long one is not waited for.
+std::size_t receive(char* bytes, std::size_t /*one*/, std::size_t count, void* context) {
   Transfer& transfer = *static_cast<Transfer*>(context);
+  transfer.answer.append(bytes, std::min(count, kMostKept - transfer.answer.size()));
   transfer.received += count;
   return transfer.received > kMostOfAnswer ? 0 : count;
 }

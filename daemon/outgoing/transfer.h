@@ -27,7 +27,7 @@ struct Transfer {
     curl.setopt(easy, option, value);
   }
   void set(CURLoption option, const std::string& value) { curl.setopt(easy, option, value.c_str()); }
-  // What counts for all: deadlines, authorities, no redirects, little is read of what is answered.
+  // What counts for all: deadlines, authorities, no redirects, little is kept of what is answered.
   void set_common(std::chrono::milliseconds timeout, const std::filesystem::path& certificates);
   // Nothing: it was called off. kUnavailable: libcurl gave up.
   [[nodiscard]] Result<std::optional<CURLcode>> run(const std::function<bool()>& go_on);
@@ -40,6 +40,7 @@ struct Transfer {
   bool added = false;
   curl_slist* list = nullptr;  // headers, or who gets a mail
   std::size_t received = 0;
+  std::string answer;  // its first 2 KiB
   std::array<char, CURL_ERROR_SIZE> error{};
 };
 

@@ -137,7 +137,8 @@ Result<outgoing::Request> Sender::request_for(const Delivery& delivery) const {
     request.headers.push_back("webhook-signature: " + signature(key, delivery.id, timestamp, request.body));
   }
   if (!options_.token.empty()) {
-    request.headers.push_back("Authorization: Bearer " + KINGLET_TRY(read_secret(options_.token)));
+    request.secrets = {KINGLET_TRY(read_secret(options_.token))};
+    request.headers.push_back("Authorization: Bearer " + request.secrets.front());
   }
   return request;
 }

@@ -228,6 +228,37 @@ class NotTaken(Phone):
         ready = daemon.ask("/readyz")
         self.assertEqual((ready.status, ready.json()["checks"]["notify"]["status"]), (200, "warn"))
 
+    def test_what_each_service_says_of_why_is_told(self):
+        tables = {
+            phone_services.ntfy: ({"to": "birds"}, "tk_wrong", "it answers 401: no access"),
+            phone_services.telegram: ({"service": "telegram", "to": "-1234"}, "123:wrong_token", "it answers 401: Unauthorized"),
+            phone_services.gotify: ({"preset": "gotify"}, "wrong", "it answers 401: you need to provide a valid access token"),
+            phone_services.pushover: ({"preset": "pushover", "to": PUSHOVER_USER}, "wrong", "it answers 400: application token is invalid"),
+            phone_services.discord: ({"preset": "discord"}, "https://discord.com/api/webhooks/12345/wrong", "it answers 404: Unknown Webhook"),
+            phone_services.own: ({"headers": ["X-Key: {secret}"], "body": "{}"}, "wrong", "it answers 401: no access"),
+        }
+        names = {}
+        for form, (keys, secret, told) in tables.items():
+            name = form.__name__
+            names[name] = told
+            tables[form] = {"name": name, "server": self.service(form).address, "service": "template" if "to" not in keys or "preset" in keys
+                            else "ntfy", "secret_file": str(self.secret(secret, name)), "events": [], **keys}
+        daemon = self.daemon(*tables.values())
+        owner = daemon.claim()
+        for name, told in names.items():
+            with self.subTest(name):
+                self.assertEqual(self.assert_problem(send_now(daemon, owner, name), 502, "not-delivered")["detail"], told)
+
+    def test_a_service_that_repeats_the_secret_is_not_repeated(self):
+        answer = json.dumps({"error": "Bearer tk_secret may not write to birds_7f3a91c4 \u0007" + "x" * 500}).encode()
+        service = self.service(phone_services.ntfy, status=403, answer=answer)
+        daemon = self.daemon({**self.ntfy(service), "to": "birds_7f3a91c4", "events": []})
+        detail = self.assert_problem(send_now(daemon, daemon.claim()), 502, "not-delivered")["detail"]
+        self.assertRegex(detail, r"^it answers 403: Bearer \*\*\* may not write to \*\*\* .x+")
+        self.assertTrue(detail.isprintable())
+        self.assertLess(len(detail), 240)
+        self.assertNotRegex("\n".join(daemon.lines) + daemon.ask("/readyz").body.decode(), "tk_secret|birds_7f3a91c4")
+
     def test_a_secret_that_others_may_read_is_not_used(self):
         service = self.service(phone_services.ntfy)
         daemon = self.daemon({**self.ntfy(service), "secret_file": str(self.secret("tk_secret", "open", 0o644))})

@@ -159,36 +159,51 @@ def own(method, path, headers, body):
     return {"title": message["title"], "text": message["text"], "pictures": [base64.b64decode(message["picture"])]}
 
 
-class Service:
-    """A stand-in over HTTP. `fails`: how many requests it answers with 503 first; `status`: what it answers always."""
+# What each answers with a refusal, as its documentation has it.
+REFUSALS = {
+    ntfy: lambda status, why: {"code": 100 * status + 1, "http": status, "error": why, "link": "https://ntfy.sh/docs/publish/"},
+    telegram: lambda status, why: {"ok": False, "error_code": status, "description": why},
+    gotify: lambda status, why: {"error": http.HTTPStatus(status).phrase, "errorCode": status, "errorDescription": why},
+    pushover: lambda status, why: {"token": "invalid", "errors": [why], "status": 0, "request": "647d2300-702c-4b38-8b2f-d56326ae460b"},
+    discord: lambda status, why: {"message": why, "code": 10015},
+    own: lambda status, why: {"code": status, "message": why},
+}
 
-    def __init__(self, form, fails=0, status=None, headers=None):
+
+class Service:
+    """A stand-in over HTTP. `fails`: how many requests it answers with 503 first; `status`: what it answers always; `answer`: the
+    body of it."""
+
+    def __init__(self, form, fails=0, status=None, headers=None, answer=b""):
         self.messages, self.refusals, self.requests = [], [], 0
         self.fails, self.status = fails, status
         service = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
-            def answer(self):
+            def take(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 service.requests += 1
                 given = {name.lower(): value for name, value in self.headers.items()}
                 status = service.status or (503 if service.requests <= service.fails else 200)
+                told = answer
                 if status == 200:
                     try:
                         service.messages.append(form(self.command, self.path, given, body))
                     except Refused as refused:
                         service.refusals.append(str(refused))
                         status = refused.status
+                        told = json.dumps(REFUSALS.get(form, REFUSALS[own])(status, str(refused))).encode()
                     except (KeyError, ValueError) as error:
                         service.refusals.append(repr(error))
                         status = 400
                 self.send_response(status)
                 for name, value in (headers or {}).items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(told)))
                 self.end_headers()
+                self.wfile.write(told)
 
-            do_POST = do_PUT = answer
+            do_POST = do_PUT = take
 
             def log_message(self, *_):
                 pass
