@@ -148,6 +148,11 @@ Result<void> check_source(const config::Config& config) {
   return expected("one of auto, " + camera::known_schemes(), camera::scheme_hint(spec));
 }
 
+Result<void> check_rotation(const config::Config& config) {
+  if (config.camera.rotation % 90 == 0) return {};
+  return expected("0, 90, 180 or 270");
+}
+
 Result<void> check_zone(const config::Config& config) {
   KINGLET_TRY(zone_of(config));
   return {};
@@ -197,9 +202,10 @@ struct Row {
   Result<void> (*check)(const config::Config& config);
 };
 
-constexpr std::array<Row, 18> kRows{{
+constexpr std::array<Row, 19> kRows{{
     {"time.zone", Reads::kNothing, check_zone},
     {"source.spec", Reads::kNothing, check_source},
+    {"camera.rotation", Reads::kNothing, check_rotation},
     {"gate.hours", Reads::kNothing, check_hours},
     {"look.propose", Reads::kNothing, check_propose},
     {"model.catalogue", Reads::kFiles, check_catalogue},
@@ -229,6 +235,7 @@ void check_further_sources(const config::Config& config, std::vector<Misfit>& mi
          own.source.spec == "auto"
              ? expected("a source of its own", "auto is for the first camera: it takes the first there is")
              : check_source(own));
+    note("source.rotation", check_rotation(own));
   }
 }
 

@@ -6,7 +6,7 @@ import {duration, hasText, mebibytes, number, percent, setDeviceTime, text} from
 
 const hot = 80;  // °C: where boards begin to slow down
 const well = ["streaming", "paused"];
-const places = {"models-card": "models_title", "backup-card": "backup"};  // cards of the settings, and their titles
+const places = {"models-card": "models_title", "backup-card": "backup", "settings-card": "settings_all"};  // cards of the settings, and their titles
 
 let stats = null;
 let readiness = null;
@@ -29,6 +29,10 @@ export function troublesOf(found, ready, answering) {
   const add = (title, reason, cure, place) => troubles.push({title, reason, cure, place});
   for (const camera of camerasOf(found)) {
     if (well.includes(camera.state)) continue;
+    if (/\bcamera\.[a-z]/.test(camera.detail)) {
+      add(`${nameOfCamera(found, camera)}: ${stateText(camera.state)}`, camera.detail, text("cure_setting"), "settings-card");
+      continue;
+    }
     // A cable to be seated is that of a camera on this board.
     const gone = ["absent", "failed", "stalled"].includes(camera.state);
     const elsewhere = camera.kind === "network" ? "cure_camera_network" : "cure_camera_other";

@@ -21,6 +21,8 @@ WRONG = [
     ('source = [{spec = "demo:"}, {name = "tree"}]', "auto is for the first"),
     ('source = [{spec = "demo:"}, {spec = "demo:2"}]', "needs a name"),
     ('source = [{name = "a"}, {name = "a"}]', "another [[source]]"),
+    ('camera.rotation = 45', "camera.rotation = 45: expected 0, 90, 180 or 270"),
+    ('source = [{spec = "demo:"}, {name = "tree", spec = "demo:2", rotation = 45}]', "source.rotation of tree: expected 0, 90, 180 or 270"),
     ('gate.hours = "25:00-26:00"', "06:30-20:00"),
     ('gate.hours = "daylight"', "gate.latitude"),
     ('decide.region = "/nowhere/region.txt"', "/nowhere/region.txt"),

@@ -48,6 +48,19 @@ test("a camera that is lost is told with reason and cure, and so is its return",
   await closeClean(page);
 });
 
+test("a camera that a setting stops has that setting for its cure, not its cable", async () => {
+  const page = await openPage(daemon.url);
+  const told = await page.evaluate(async () => {
+    const {troublesOf} = await import("/web/health.js?v=alone");  // beside the page's own
+    const camera = (detail) => troublesOf({board: {}, camera: {state: "failed", kind: "attached", source: "camera", detail}})[0];
+    return ["camera imx708 cannot turn the picture as camera.rotation, camera.hflip and camera.vflip say", "no camera."].map(camera);
+  });
+  assert.deepEqual(told.map(({place}) => place), ["settings-card", undefined]);
+  assert.match(told[0].cure, /Take the setting that is named back/);
+  assert.match(told[1].cure, /cable/);
+  await closeClean(page);
+});
+
 test("without camera, model and history the page stands and says so", async () => {
   const poor = await startDaemon({state: null, sets: ["source=images:/no/such/folder", "model.path=/no/such/model.onnx"]});
   const page = await openPage(poor.url, {wait: "#troubles:not([hidden])"});
