@@ -36,6 +36,17 @@ InnerColumns inner_columns(const ConvolutionShape& shape) {
   return columns;
 }
 
+double xnn_cost(const ConvolutionShape& shape, const XnnCostsS8& costs) {
+  const std::size_t pixels = shape.batch * shape.output_height * shape.output_width;
+  const auto tiles =
+      static_cast<double>(divided_up(pixels, costs.rows) * divided_up(shape.output_channels, costs.outputs));
+  const std::size_t sixteens = shape.input_channels / 16;
+  const std::size_t rest = divided_up(shape.input_channels % 16, costs.numbers);
+  const double tap = static_cast<double>(sixteens) * costs.sixteen + static_cast<double>(rest) * costs.least +
+                     (shape.taps() > 1 ? costs.window : 0);
+  return tiles * (static_cast<double>(shape.taps()) * tap + costs.end);
+}
+
 bool fits_16_bits(const ConvolutionS8& work) {
   constexpr double kMost = 32000;  // of 32767, for what rounding adds
   const ConvolutionNumbers& numbers = work.numbers;

@@ -75,6 +75,16 @@ struct Levels {
 // -128 twice that is one more than 16 bits hold), and no sum can be so large.
 [[nodiscard]] bool fits_16_bits(const ConvolutionS8& work);
 
+// What XNNPACK takes for 8-bit layers of one group on ARM, in instructions as they were counted (docs/benchmarks.md).
+struct XnnCostsS8 {
+  std::size_t rows, outputs, numbers;  // of its tile, and what it multiplies at least
+  double sixteen, least, window, end;  // of sixteen and of the least numbers, of a tap of a window, and the rest
+};
+// Of processors without products of four bytes.
+inline constexpr XnnCostsS8 kXnnWithoutDot{
+    .rows = 2, .outputs = 8, .numbers = 8, .sixteen = 66, .least = 41, .window = 9, .end = 67};
+[[nodiscard]] double xnn_cost(const ConvolutionShape& shape, const XnnCostsS8& costs);
+
 // A tap's share of a sum, as the products of four bytes have it: the input with 128 added, modulo 2^32.
 [[nodiscard]] constexpr std::uint32_t product(std::uint8_t above, std::int8_t weight) {
   return static_cast<std::uint32_t>(above * weight);

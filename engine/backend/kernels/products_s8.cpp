@@ -275,13 +275,9 @@ void ProductsS8::multiply_last(const Panel& panel, products::Product product) co
 // --- The rows --------------------------------------------------------------------------------------------------------
 
 // Instructions, by what was counted; on cores that go in order cycles, by a model of a Cortex-A53 (docs/benchmarks.md).
-struct XnnCosts {
-  std::size_t rows, outputs, numbers;  // of its tile, and what it multiplies at least
-  double sixteen, least, window, end;  // of sixteen and of the least numbers, of a tap of a window, and the rest
-};
 struct Costs {
   double sixteen, end;  // of a panel and a block: sixteen numbers of a row, and all the rest
-  XnnCosts xnn;
+  XnnCostsS8 xnn;
 };
 
 double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& costs) {
@@ -297,17 +293,6 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
   const double product = static_cast<double>(cut.numbers) / 16 * costs.sixteen + costs.end;
   return kStart +
          panels * (kOfPanel * static_cast<double>(cut.chunks) + joining + static_cast<double>(cut.blocks) * product);
-}
-
-double xnn_cost(const ConvolutionShape& shape, const XnnCosts& costs) {
-  const std::size_t pixels = shape.batch * shape.output_height * shape.output_width;
-  const auto tiles =
-      static_cast<double>(divided_up(pixels, costs.rows) * divided_up(shape.output_channels, costs.outputs));
-  const std::size_t sixteens = shape.input_channels / 16;
-  const std::size_t rest = divided_up(shape.input_channels % 16, costs.numbers);
-  const double tap = static_cast<double>(sixteens) * costs.sixteen + static_cast<double>(rest) * costs.least +
-                     (shape.taps() > 1 ? costs.window : 0);
-  return tiles * (static_cast<double>(shape.taps()) * tap + costs.end);
 }
 
 // A processor that has a form.
@@ -349,17 +334,16 @@ constexpr KernelRow row(std::string_view name) {
 constexpr Processor kScalar{
     .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = [] { return true; }};
 #if defined(__aarch64__)
-constexpr XnnCosts kXnnDot{
+constexpr XnnCostsS8 kXnnDot{
     .rows = 4, .outputs = 16, .numbers = 4, .sixteen = 79, .least = 24, .window = 18, .end = 131};
-constexpr XnnCosts kXnnAny{.rows = 2, .outputs = 8, .numbers = 8, .sixteen = 66, .least = 41, .window = 9, .end = 67};
 // XNNPACK's for a Cortex-A53 multiplies a number at a time, of tiles of four rows.
-constexpr XnnCosts kXnnInOrder{
+constexpr XnnCostsS8 kXnnInOrder{
     .rows = 4, .outputs = 16, .numbers = 1, .sixteen = 432, .least = 32, .window = 40, .end = 169};
 constexpr Processor kNeonDot{.forms = {.fits = &products::kNeonDot, .wide = &products::kNeonDotWide},
                              .costs = {.sixteen = 74, .end = 107, .xnn = kXnnDot},
                              .is_here = xnn::dot_products};
 constexpr Processor kNeon{.forms = {.fits = &products::kNeon, .wide = &products::kNeonWide},
-                          .costs = {.sixteen = 55, .end = 55, .xnn = kXnnAny},
+                          .costs = {.sixteen = 55, .end = 55, .xnn = kXnnWithoutDot},
                           .is_here = [] { return !xnn::dot_products(); }};
 constexpr Processor kNeonInOrder{.forms = {.fits = &products::kNeonInOrder, .wide = &products::kNeonWide},
                                  .costs = {.sixteen = 66, .end = 85, .xnn = kXnnInOrder},

@@ -219,9 +219,10 @@ Verdict check_lowering(const Row& row, const Case& made) {
   const char* tiles = made.text.size() % 2 == 0 ? "winograd2_f32__scalar" : "winograd4_f32__scalar";
   for (const SessionOptions& options :
        {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false},
-        SessionOptions{.optimize = false,
-                       .forced_kernels = {"depthwise_f32__scalar", "panels_f32__scalar", "woven_f32__scalar",
-                                          "silu_f32__scalar", "depthwise_s8__scalar", "few_channels_s8__scalar"}},
+        SessionOptions{
+            .optimize = false,
+            .forced_kernels = {"depthwise_f32__scalar", "panels_f32__scalar", "woven_f32__scalar", "silu_f32__scalar",
+                               "depthwise_s8__scalar", "few_channels_s8__scalar", "winograd_s8__scalar"}},
         SessionOptions{.optimize = false, .forced_kernels = {"columns_s8__scalar", "products_s8__scalar", tiles}},
         SessionOptions{}}) {
     if (made.infinities && takes_tiles(options)) continue;

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: 3x3 convolutions of 8 bits by Winograd's minimal filtering, 36 products for 4x4 outputs in place of 144, in
+// whole numbers: the sums are those of the direct way to the bit. Products are of 16 bits, which pays where those of 8
+// have to be widened and added up by instructions of their own, and packed weights are eight times the filter's: that
+// pays where a layer has pixels for them.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/packed_layer_s8.h"
+#include "engine/backend/kernels/rows.h"
+#include "engine/backend/kernels/winograd_s8/form.h"
+#include "engine/backend/xnnpack/processor.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+using winograd_s8::Form, winograd_s8::kLanes, winograd_s8::kMostBitsLost, winograd_s8::kMostTiles;
+using winograd_s8::kOutputs, winograd_s8::kPoints, winograd_s8::kSide, winograd_s8::kSize;
+
+constexpr std::size_t kLine = 64 / sizeof(std::int16_t);  // numbers in a line of a cache
+
+// A block's transformed input is written once and read for every block of outputs: it should stay in a core's own
+// cache.
+constexpr std::size_t kBlockBytes = std::size_t{768} << 10;
+
+// How a layer is cut: tiles into groups that one product takes, groups into blocks that lie transformed at a time.
+struct Cut {
+  explicit Cut(const ConvolutionShape& shape)
+      : rows(divided_up(shape.output_height, kSize)),
+        columns(divided_up(shape.output_width, kSize)),
+        tiles(shape.batch * rows * columns),
+        groups(divided_up(tiles, kMostTiles)),
+        vectors(divided_up(shape.input_channels, kLanes)),
+        output_blocks(divided_up(shape.output_channels, kLanes)),
+        // Without the line more the points of a tile would lie in few sets of a cache.
+        point_step(vectors * kMostTiles * kLanes + kLine),
+        blocks(divided_up(groups, std::max<std::size_t>(kBlockBytes / group_bytes(), 1))) {}
+
+  [[nodiscard]] std::size_t group_bytes() const { return kPoints * point_step * sizeof(std::int16_t); }
+  [[nodiscard]] std::size_t first_group(std::size_t block) const { return block * groups / blocks; }
+  [[nodiscard]] std::size_t first_tile(std::size_t group) const { return group * tiles / groups; }
+  [[nodiscard]] std::size_t group_of(std::size_t tile) const { return ((tile + 1) * groups - 1) / tiles; }
+  [[nodiscard]] std::size_t scratch_bytes() const { return divided_up(groups, blocks) * group_bytes(); }
+
+  std::size_t rows, columns, tiles;  // of an image, and of all
+  std::size_t groups;
+  std::size_t vectors;        // of input channels
+  std::size_t output_blocks;  // of kLanes outputs
+  std::size_t point_step;     // in numbers
+  std::size_t blocks;
+};
+
+// Behind the biases stands how many vectors of channels are added up at once.
+LayerS8Sizes sizes_of(const Cut& cut) {
+  const std::size_t outputs = cut.output_blocks * kLanes;
+  return {.bias = outputs + kLanes,
+          .factors = outputs,
+          .weights = kPoints * cut.vectors * kLanes * outputs * sizeof(std::int16_t)};
+}
+
+// --- Weights ---------------------------------------------------------------------------------------------------------
+
+// What makes a filter's points, as whole numbers: what is over is in the outputs (bits_lost, kInverseOfNine).
+constexpr int kFilterRows[kSide][3] = {{3, 0, 0}, {-2, -2, -2}, {-2, 2, -2}, {1, 2, 4}, {1, -2, 4}, {0, 0, 12}};
+
+// Writes the points of one filter, `step` numbers apart.
+void transform_filter(std::span<const std::int8_t> filter, std::int16_t* to, std::size_t step) {
+  std::size_t point = 0;
+  for (const auto& row : kFilterRows) {
+    std::array<int, 3> line{};
+    for (std::size_t x = 0; x < 3; ++x) line[x] = row[0] * filter[x] + row[1] * filter[3 + x] + row[2] * filter[6 + x];
+    for (const auto& column : kFilterRows)
+      to[point++ * step] = static_cast<std::int16_t>(line[0] * column[0] + line[1] * column[1] + line[2] * column[2]);
+  }
+}
+
+// Vectors of channels whose sums have room in the bits that are not lost: all where the weights say so, else as many as
+// whatever weights there are leave room for.
+std::size_t vectors_at_once(const ConvolutionS8& work, const Cut& cut) {
+  constexpr std::int64_t kMostOfSum = (std::int64_t{1} << (31 - kMostBitsLost)) - 1;
+  constexpr std::int64_t kMostOfVector = std::int64_t{kLanes} * 9 * 128 * 128;
+  const std::size_t each = work.shape.input_channels * 9;
+  std::int64_t most = 0;
+  for (std::size_t output = 0; output < work.shape.output_channels; ++output) {
+    std::int64_t sum = 0;
+    for (const std::int8_t weight : work.numbers.weights.subspan(output * each, each)) sum += std::abs(weight);
+    most = std::max(most, sum * 128);
+  }
+  return most <= kMostOfSum ? cut.vectors : static_cast<std::size_t>(kMostOfSum / kMostOfVector);
+}
+
+// --- The kernel ------------------------------------------------------------------------------------------------------
+
+class WinogradS8 final : public Kernel {
+ public:
+  WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights);
+
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
+
+ private:
+  // The groups that lie transformed at a time.
+  struct Block {
+    std::size_t first_group = 0;
+    std::int16_t* memory = nullptr;
+  };
+  // The first output of a tile.
+  struct Place {
+    std::size_t image = 0, top = 0, left = 0;
+  };
+
+  void pack(const ConvolutionS8& work, const LayerS8& to) const;
+  [[nodiscard]] Place place_of(std::size_t tile) const {
+    return {.image = tile / (cut_.rows * cut_.columns),
+            .top = tile / cut_.columns % cut_.rows * kSize,
+            .left = tile % cut_.columns * kSize};
+  }
+  [[nodiscard]] std::int16_t* memory_of(const Block& block, std::size_t group) const {
+    return block.memory + (group - block.first_group) * kPoints * cut_.point_step;
+  }
+  void transform_tile(const std::int8_t* input, const Block& block, std::size_t tile) const;
+  void multiply_group(std::int8_t* output, const Block& block, std::size_t group, std::size_t index) const;
+  void multiply_points(const std::int16_t* tiles, std::size_t count, std::size_t index, std::int32_t* sums) const;
+  void write_tile(const std::int32_t* sums, std::size_t tile, std::size_t index, std::int8_t* output) const;
+
+  ConvolutionShape shape_;
+  const Form* form_;
+  Cut cut_;
+  LevelBounds bounds_;
+  std::vector<std::int8_t> padding_;  // the channels of a pixel, in whole vectors
+  PackedLayerS8 layer_;
+  const std::int16_t* weights_;  // [blocks of outputs][points][input channels in whole vectors][outputs of the block]
+  std::size_t vectors_at_once_;
+};
+
+// Who packs.
+constexpr std::uint64_t kMaker = 0x5753'0000'0000U;
+
+WinogradS8::WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights)
+    : shape_(work.shape),
+      form_(forms.fits),
+      cut_(work.shape),
+      bounds_(work.numbers.output.zero_point, work.numbers.least, work.numbers.most),
+      padding_(cut_.vectors * kLanes, static_cast<std::int8_t>(work.numbers.input.zero_point)) {
+  const FoundLayerS8 found =
+      packed_layer_s8(weights, kMaker, sizes_of(cut_), work, [&](const LayerS8& to) { pack(work, to); });
+  layer_ = found.numbers;
+  weights_ = reinterpret_cast<const std::int16_t*>(layer_.weights.data());
+  vectors_at_once_ = static_cast<std::size_t>(layer_.bias[cut_.output_blocks * kLanes]);
+  if (!found.fits) form_ = forms.wide;
+}
+
+void WinogradS8::pack(const ConvolutionS8& work, const LayerS8& to) const {
+  const ConvolutionNumbers& numbers = work.numbers;
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t of_point = cut_.vectors * kLanes * kLanes;
+  auto* points = reinterpret_cast<std::int16_t*>(to.weights.data());
+  for (std::size_t output = 0; output < shape_.output_channels; ++output) {
+    std::int16_t* of_output = points + output / kLanes * kPoints * of_point + output % kLanes;
+    std::int32_t sum = 0;
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      const auto filter = numbers.weights.subspan((output * channels + channel) * 9, 9);
+      transform_filter(filter, of_output + channel * kLanes, of_point);
+      for (const std::int8_t weight : filter) sum += weight;
+    }
+    to.bias[output] = wrapping_difference(numbers.bias_of(output),
+                                          static_cast<std::int32_t>(std::int64_t{numbers.input.zero_point} * sum));
+    to.factors[output] = numbers.factor_of(output);
+  }
+  to.bias[cut_.output_blocks * kLanes] = static_cast<std::int32_t>(vectors_at_once(work, cut_));
+}
+
+void WinogradS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
+  const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
+  auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
+  for (std::size_t index = 0; index < cut_.blocks; ++index) {
+    const Block block{.first_group = cut_.first_group(index),
+                      .memory = reinterpret_cast<std::int16_t*>(scratch.data())};
+    const std::size_t groups = cut_.first_group(index + 1) - block.first_group;
+    const std::size_t first = cut_.first_tile(block.first_group);
+    run_parts(cut_.first_tile(block.first_group + groups) - first, pool,
+              [&](std::size_t tile) { transform_tile(input, block, first + tile); });
+    run_parts(groups * cut_.output_blocks, pool, [&](std::size_t part) {
+      multiply_group(output, block, block.first_group + part % groups, part / groups);
+    });
+  }
+}
+
+void WinogradS8::transform_tile(const std::int8_t* input, const Block& block, std::size_t tile) const {
+  const auto [image, top, left] = place_of(tile);
+  const std::size_t channels = shape_.input_channels;
+  const std::int8_t* of_image = input + image * shape_.input_height * shape_.input_width * channels;
+  std::array<const std::int8_t*, kPoints> pixels;
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    const std::size_t y = input_place(top, 1, i / kSide, 1, shape_.window.pad_top, shape_.input_height);
+    const std::size_t x = input_place(left, 1, i % kSide, 1, shape_.window.pad_left, shape_.input_width);
+    const bool inside = y != kOutside && x != kOutside;
+    pixels[i] = inside ? of_image + (y * shape_.input_width + x) * channels : padding_.data();
+  }
+  const std::size_t group = cut_.group_of(tile);
+  const std::size_t first = cut_.first_tile(group);
+  form_->input({.pixels = pixels.data(),
+                .vectors = cut_.vectors,
+                .points = memory_of(block, group) + (tile - first) * kLanes,
+                .point_step = cut_.point_step,
+                .vector_step = (cut_.first_tile(group + 1) - first) * kLanes});
+}
+
+void WinogradS8::multiply_group(std::int8_t* output, const Block& block, std::size_t group, std::size_t index) const {
+  const std::size_t first = cut_.first_tile(group);
+  const std::size_t tiles = cut_.first_tile(group + 1) - first;
+  alignas(64) std::array<std::int32_t, kMostTiles * kOutputs * kLanes> sums;
+  multiply_points(memory_of(block, group), tiles, index, sums.data());
+  for (std::size_t tile = 0; tile < tiles; ++tile)
+    write_tile(sums.data() + tile * kOutputs * kLanes, first + tile, index, output);
+}
+
+// Sums of all outputs of `count` tiles, as many channels at a time as the bits that are lost allow.
+void WinogradS8::multiply_points(const std::int16_t* tiles, std::size_t count, std::size_t index,
+                                 std::int32_t* sums) const {
+  alignas(64) std::array<std::int32_t, kPoints * kMostTiles * kLanes> points;
+  const std::int16_t* weights = weights_ + index * kPoints * cut_.vectors * kLanes * kLanes;
+  const std::int32_t* bias = layer_.bias.data() + index * kLanes;
+  for (std::size_t first = 0; first < cut_.vectors; first += vectors_at_once_) {
+    for (std::size_t point = 0; point < kPoints; ++point) {
+      form_->multiply[count - 1]({.tiles = tiles + point * cut_.point_step + first * count * kLanes,
+                                  .weights = weights + (point * cut_.vectors + first) * kLanes * kLanes,
+                                  .vectors = std::min(vectors_at_once_, cut_.vectors - first),
+                                  .sums = points.data() + point * count * kLanes});
+    }
+    for (std::size_t tile = 0; tile < count; ++tile) {
+      std::int32_t* of_tile = sums + tile * kOutputs * kLanes;
+      form_->output({.sums = points.data() + tile * kLanes,
+                     .point_step = count * kLanes,
+                     .begin = first == 0 ? bias : of_tile,
+                     .begin_step = first == 0 ? 0 : kLanes,
+                     .to = of_tile});
+    }
+  }
+}
+
+void WinogradS8::write_tile(const std::int32_t* sums, std::size_t tile, std::size_t index, std::int8_t* output) const {
+  std::array<std::int8_t, kOutputs * kLanes> levels;
+  form_->levels(
+      {.sums = sums, .factors = layer_.factors.data() + index * kLanes, .bounds = &bounds_, .to = levels.data()});
+  const auto [image, top, left] = place_of(tile);
+  const std::size_t channels = shape_.output_channels;
+  const std::size_t rows = std::min(kSize, shape_.output_height - top);
+  const std::size_t columns = std::min(kSize, shape_.output_width - left);
+  const std::size_t count = std::min(kLanes, channels - index * kLanes);
+  output += ((image * shape_.output_height + top) * shape_.output_width + left) * channels + index * kLanes;
+  for (std::size_t y = 0; y < rows; ++y) {
+    for (std::size_t x = 0; x < columns; ++x) {
+      const std::int8_t* from = levels.data() + (y * kSize + x) * kLanes;
+      std::int8_t* to = output + (y * shape_.output_width + x) * channels;
+      if (count == kLanes) {
+        std::memcpy(to, from, kLanes);
+      } else {
+        std::memcpy(to, from, count);
+      }
+    }
+  }
+}
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+// A processor that has a form.
+struct Processor {
+  FormsS8<Form> forms;
+  bool (*is_here)();
+};
+
+// Instructions over XNNPACK's, by what was counted (docs/benchmarks.md).
+double cost_of(const ConvolutionShape& shape, const Processor& processor) {
+  if (processor.forms.fits == &winograd_s8::kScalar) return kScalarCost;
+  constexpr double kStart = 6000;                         // of the threads, for each block of tiles
+  constexpr double kInput = 340;                          // of a tile and eight channels
+  constexpr double kOutput = 830;                         // of a tile and eight outputs
+  constexpr double kVector = 6, kTile = 16, kPoint = 50;  // of a product: eight channels, of each tile, and the rest
+  // While a byte comes from memory, for which the threads of a board wait together (docs/decisions/0049).
+  constexpr double kByte = 1;
+  const Cut cut(shape);
+  const auto tiles = static_cast<double>(cut.tiles);
+  const auto groups = static_cast<double>(cut.groups);
+  const auto vectors = static_cast<double>(cut.vectors);
+  const auto outputs = static_cast<double>(cut.output_blocks);
+  const double products =
+      static_cast<double>(kPoints) * outputs * (vectors * (groups * kVector + tiles * kTile) + groups * kPoint);
+  const double transforms = tiles * (vectors * kInput + outputs * kOutput);
+  const double cost = static_cast<double>(cut.blocks) * kStart + products + transforms +
+                      static_cast<double>(sizes_of(cut).bytes()) * kByte;
+  const double of_xnnpack = cost / xnn_cost(shape, kXnnWithoutDot);
+  return xnn::runs_in_order() ? std::max(of_xnnpack, 1.0) : of_xnnpack;
+}
+
+std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
+  const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
+  if (convolution == nullptr || !processor.is_here()) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const xnn::Window& window = shape.window;
+  const auto is = [](std::uint32_t value, std::uint32_t height, std::uint32_t width) {
+    return height == value && width == value;
+  };
+  const bool takes = shape.groups == 1 && is(3, window.kernel_height, window.kernel_width) &&
+                     is(1, window.stride_height, window.stride_width) &&
+                     is(1, window.dilation_height, window.dilation_width);
+  if (!takes || shape.outputs() == 0 || shape.input_channels == 0) return std::nullopt;
+  const Cut cut(shape);
+  return Offer{
+      .cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut).bytes(), .scratch_bytes = cut.scratch_bytes()};
+}
+
+template <const Processor& processor>
+constexpr KernelRow row(std::string_view name) {
+  return {.name = name,
+          .offer = [](const Work& work) { return offer_of(work, processor); },
+          .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
+            return std::make_unique<WinogradS8>(std::get<ConvolutionS8>(work.kind), processor.forms, weights);
+          }};
+}
+
+constexpr Processor kScalarTwin{.forms = {.fits = &winograd_s8::kScalar, .wide = &winograd_s8::kScalar},
+                                .is_here = always};
+#if defined(__aarch64__)
+constexpr Processor kAnyNeon{.forms = {.fits = &winograd_s8::kNeon, .wide = &winograd_s8::kNeonWide},
+                             .is_here = [] { return !xnn::dot_products(); }};
+#else
+constexpr Processor kAnyNeon{.forms = kScalarTwin.forms, .is_here = never};
+#endif
+
+}  // namespace
+
+const KernelRow kWinogradS8Neon = row<kAnyNeon>("winograd_s8__neon");
+const KernelRow kWinogradS8Scalar = row<kScalarTwin>("winograd_s8__scalar");
+
+}  // namespace kinglet::engine::kernels
