@@ -6,6 +6,10 @@
 // a level, one of a filter (winograd_s8.cpp) 144 times a weight, and sums are modulo 2^32.
 #pragma once
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
+
 #include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/winograd_s8/form.h"
 
@@ -24,6 +28,14 @@ Vector vector_at(const void* from) {
   Vector vector;
   __builtin_memcpy(&vector, from, sizeof vector);
   return vector;
+}
+
+Shorts shorts_at(const std::int8_t* from) {
+#ifdef __aarch64__
+  return __builtin_bit_cast(Shorts, vmovl_s8(vld1_s8(from)));  // GCC 14 would widen one number at a time
+#else
+  return __builtin_convertvector(vector_at<Bytes>(from), Shorts);
+#endif
 }
 
 void input_line(const Shorts (&from)[kSide], Shorts (&to)[kSide]) {
@@ -49,8 +61,7 @@ void transform_input(const InputTile& of) {
     for (std::size_t x = 0; x < kSide; ++x) {
       Shorts line[kSide];
       KINGLET_UNROLL
-      for (std::size_t y = 0; y < kSide; ++y)
-        line[y] = __builtin_convertvector(vector_at<Bytes>(of.pixels[y * kSide + x] + vector * kLanes), Shorts);
+      for (std::size_t y = 0; y < kSide; ++y) line[y] = shorts_at(of.pixels[y * kSide + x] + vector * kLanes);
       input_line(line, columns[x]);
     }
     KINGLET_UNROLL
