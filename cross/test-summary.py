@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Passes ctest's output through and puts the skipped cases, counted by reason, before ctest's own last lines.
+"""Passes ctest's output through and puts the skipped cases, counted by reason, before ctest's own last lines. With --unlock:
+that open file is unlocked when the first test starts, by when ctest has read which there are.
 
-Usage: ctest --output-junit FILE ... | test-summary.py FILE [NESTED_FILE...]
+Usage: ctest --output-junit FILE ... | test-summary.py [--unlock NUMBER] FILE [NESTED_FILE...]
 """
 import collections
+import fcntl
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 # Cases that run ctest in another build: what they print is in that build's own file.
 NESTED = ("sanitizer.", "arm64.", "emulation.")
+STARTS = re.compile(r"^ +Start +\d+: ")
 SUMMARY = re.compile(r"^\d+% tests passed")
 
 
@@ -51,8 +54,13 @@ def print_reasons(paths):
 
 
 def main(paths):
-    held = []
+    lock, held = None, []
+    if paths[0] == "--unlock":
+        lock, paths = int(paths[1]), paths[2:]
     for line in sys.stdin:
+        if lock is not None and STARTS.match(line):
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            lock = None
         if held or SUMMARY.match(line):
             held.append(line)
         else:

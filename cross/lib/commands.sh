@@ -4,17 +4,23 @@
 
 job_count() { nproc; }
 
+# lock_build PRESET: from here on the only ./dev that touches build/PRESET, until 7 is closed, or unlocked by a child that
+# has it open, too.
+lock_build() {
+  mkdir -p "$repository/build"
+  exec 7>"$repository/build/$1.lock"
+  flock --nonblock 7 || {
+    say "another ./dev command builds build/$1: waiting for it ..."
+    flock 7
+  }
+}
+
 # alone_in PRESET COMMAND...: as the only ./dev that touches build/PRESET. What the command starts does not inherit the
 # lock, and so cannot keep it.
 alone_in() {
   local preset=$1 status=0
   shift
-  mkdir -p "$repository/build"
-  exec 7>"$repository/build/$preset.lock"
-  flock --nonblock 7 || {
-    say "another ./dev command builds build/$preset: waiting for it ..."
-    flock 7
-  }
+  lock_build "$preset"
   "$@" 7>&- || status=$?
   exec 7>&-
   return "$status"
