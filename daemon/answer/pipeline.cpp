@@ -25,12 +25,6 @@ bool may_move(const Gate& gate, const Prepared& prepared) {
 
 }  // namespace
 
-std::vector<Feed> one_feed(Feed feed) {
-  std::vector<Feed> feeds;
-  feeds.push_back(std::move(feed));
-  return feeds;
-}
-
 Pipeline::Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, LatestPredictions& latest, LogSink log,
                    BestLook best_look, ModelChanges changes, LookAhead look_ahead)
     : turns_(feeds.size()),

@@ -39,8 +39,6 @@ struct Feed {
   std::function<LineOptions(const LineOptions&)> options = {};  // with what this camera has for itself; empty: nothing
   std::shared_ptr<camera::PictureNeeds> needs = {};             // told by the line of each model; may be absent
 };
-// Of the only camera.
-[[nodiscard]] std::vector<Feed> one_feed(Feed feed);
 
 // A frame with the best look at a visitor so far (RegionLook::best_of_visit, best_unnamed), or at several, while it is
 // still there.

@@ -27,6 +27,7 @@
 #include "camera/sources/open_source.h"
 #include "daemon/answer/pipeline.h"
 #include "daemon/machine/board.h"
+#include "tests/support/one_feed.h"
 
 namespace kinglet::daemon {
 namespace {

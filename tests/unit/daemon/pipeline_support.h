@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/answer/pipeline.h"
+#include "tests/support/one_feed.h"
 #include "tests/unit/daemon/drawn_pictures.h"
 
 namespace kinglet::daemon {

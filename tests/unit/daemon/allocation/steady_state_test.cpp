@@ -16,6 +16,7 @@
 #include "tests/support/corpus.h"
 #include "tests/support/counted_malloc.h"
 #include "tests/support/made_detector.h"
+#include "tests/support/one_feed.h"
 #include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/unit/daemon/drawn_pictures.h"
