@@ -25,7 +25,9 @@ struct VisitQuery {
   std::vector<std::string> species;  // any of these species_id, as shown (the reviewer's word first); empty: all
   double min_score = 0;
   std::optional<Verdict> review;
-  std::string source;  // empty: all
+  std::string source;                // empty: all
+  std::vector<std::string> but_for;  // none of these sources
+  bool ended = false;                // only those that have
 };
 
 // A visit among the others of its local day.

@@ -10,8 +10,20 @@
 namespace kinglet::store {
 namespace {
 
-// The numbers of the parameters of a list, each of which may stand in both halves of the statement.
+// The numbers of the parameters of a list, each of which may stand in both halves of the statement. Behind the last one
+// those of the sources that are left out.
 enum Parameter { kAfter = 1, kSince, kUntil, kMinScore, kVerdict, kSource, kLimit, kFirstSpecies };
+
+int first_source(const visits::VisitQuery& query) { return kFirstSpecies + static_cast<int>(query.species.size()); }
+
+// " AND COLUMN (?8, ?9)"; nothing without any.
+std::string among(std::string_view column, int first, std::size_t count) {
+  std::string marks;
+  for (std::size_t i = 0; i < count; ++i) {
+    marks += format_text("{}?{}", i == 0 ? "" : ", ", first + static_cast<int>(i));
+  }
+  return count == 0 ? std::string() : format_text(" AND {} ({})", column, marks);
+}
 
 std::string conditions(const visits::VisitQuery& query) {
   std::string text = "1";
@@ -24,13 +36,9 @@ std::string conditions(const visits::VisitQuery& query) {
   add(query.min_score > 0, "score >=", kMinScore);
   add(query.review.has_value(), "verdict =", kVerdict);
   add(!query.source.empty(), "source =", kSource);
-  if (!query.species.empty()) {
-    text += " AND counted_as IN (";
-    for (std::size_t i = 0; i < query.species.size(); ++i) {
-      text += format_text("{}?{}", i == 0 ? "" : ", ", kFirstSpecies + static_cast<int>(i));
-    }
-    text += ")";
-  }
+  if (query.ended) text += " AND open = 0";
+  text += among("counted_as IN", kFirstSpecies, query.species.size());
+  text += among("source NOT IN", first_source(query), query.but_for.size());
   return text;
 }
 
@@ -43,6 +51,9 @@ void bind_conditions(Statement& statement, const visits::VisitQuery& query) {
   if (!query.source.empty()) statement.bind(kSource, query.source);
   for (std::size_t i = 0; i < query.species.size(); ++i) {
     statement.bind(kFirstSpecies + static_cast<int>(i), query.species[i]);
+  }
+  for (std::size_t i = 0; i < query.but_for.size(); ++i) {
+    statement.bind(first_source(query) + static_cast<int>(i), query.but_for[i]);
   }
 }
 

@@ -141,11 +141,29 @@ TEST_F(StoreTest, FiltersHoldForWhatIsWrittenAndForWhatWaits) {
   EXPECT_EQ(seqs_of(*store().visits({.species = {"erithacus-rubecula", "turdus-merula"}})).size(), 4U);
   EXPECT_EQ(seqs_of(*store().visits({.min_score = 0.9})), (std::vector<std::uint64_t>{4, 2}));
   EXPECT_EQ(seqs_of(*store().visits({.source = "balcony"})), (std::vector<std::uint64_t>{3, 1}));
+  EXPECT_EQ(seqs_of(*store().visits({.but_for = {"balcony"}})), (std::vector<std::uint64_t>{4, 2}));
+  EXPECT_EQ(seqs_of(*store().visits({.species = {"turdus-merula"}, .but_for = {"attic", "feeder"}})),
+            (std::vector<std::uint64_t>{}));
   EXPECT_EQ(seqs_of(*store().visits({.since = morning() + hours(1)})), (std::vector<std::uint64_t>{3, 1}));
   EXPECT_EQ(seqs_of(*store().visits({.until = morning() + hours(1)})), (std::vector<std::uint64_t>{4, 2}));
   ASSERT_OK(store().review(visit_id(1), make_review(visits::Verdict::kConfirmed), {}));
   EXPECT_EQ(seqs_of(*store().visits({.review = visits::Verdict::kConfirmed})), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(seqs_of(*store().visits({.review = visits::Verdict::kNone})), (std::vector<std::uint64_t>{4, 3, 2}));
+}
+
+TEST_F(StoreTest, VisitsThatHaveEndedAreFoundBehindOpenOnesWrittenOrWaiting) {
+  open();
+  const auto fill = [&] {
+    put_visits(store(), 1);
+    visits::Visit stays = make_visit(store().next_seq());
+    stays.state = visits::VisitState::kOpen;
+    store().put(stays);
+  };
+  fill();
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(seqs_of(*store().visits({.limit = 1, .ended = true})), (std::vector<std::uint64_t>{1}));
+  fill();
+  EXPECT_EQ(seqs_of(*store().visits({.ended = true})), (std::vector<std::uint64_t>{3, 1}));
 }
 
 TEST_F(StoreTest, AReviewIsKeptApartFromWhatTheModelSaid) {
