@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the daemon tells others without being asked: MQTT, webhooks and phones, as the configuration wishes, fed by
-// the events and by the same answers as the API.
+// Why: who tells others without being asked: MQTT, webhooks and phones, as the configuration wishes; their life, and
+// how they are. What they tell: integration_sources.h.
 #pragma once
 
 #include <functional>
@@ -52,9 +52,6 @@ class Integrations {
   [[nodiscard]] std::vector<const Pulse*> pulses() const;  // of their threads
 
  private:
-  [[nodiscard]] mqtt::Sources mqtt_sources(const http::Views& views) const;
-  [[nodiscard]] notify::Sources notify_sources(const http::Views& views) const;
-
   IntegrationOptions options_;
   const std::function<std::string()> language_;
   const LogSink log_;

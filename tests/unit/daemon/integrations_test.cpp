@@ -9,6 +9,7 @@
 
 #include <thread>
 
+#include "daemon/app/integration_sources.h"
 #include "engine/base/format.h"
 #include "store/store.h"
 #include "tests/fuzz/daemon_parts.h"
@@ -47,11 +48,13 @@ class IntegrationsTest : public ::testing::Test {
   static const http::HistoryView& history() {
     return std::get<http::HistoryView>(fuzz::DaemonParts::instance().views());
   }
-  void visit_of(const std::string& species, WallTime at, visits::Verdict said = visits::Verdict::kNone) {
+  void visit_of(const std::string& species, WallTime at, visits::Verdict said = visits::Verdict::kNone,
+                const std::string& source = "camera") {
     visits::Visit visit;
     visit.seq = history().store.next_seq();
     visit.id = format_text("vis_{:026}", visit.seq);
     visit.state = visits::VisitState::kEnded;
+    visit.source = source;
     visit.started_at = at;
     visit.clock_synced = true;
     visit.model_result.species_id = species;
@@ -97,6 +100,18 @@ TEST_F(IntegrationsTest, ADigestIsOfThe24HoursBeforeItByItsClock) {
   start_with_digest(20h);
   clock_.pass(2min);
   EXPECT_THAT(heard(), ElementsAre("Die letzten 24 Stunden: 3 Besuche von 2 Arten\n2 Amsel\n1 Kohlmeise"));
+}
+
+TEST_F(IntegrationsTest, ACamerasLastVisitIsFoundBehindAnyNumberOfAnothers) {
+  visit_of("turdus-merula", utc(9h));
+  for (int i = 0; i < 600; ++i) visit_of("parus-major", utc(10h), visits::Verdict::kNone, "tree");
+  const mqtt::Sources sources = mqtt_sources(fuzz::DaemonParts::instance().views(),
+                                             {.node = "test", .cameras = {"tree", "attic"}}, {}, Clock().wall);
+  ASSERT_TRUE(sources.last_visit(0));
+  EXPECT_EQ(sources.last_visit(0)->visit.id, visits_.front());
+  ASSERT_TRUE(sources.last_visit(1));
+  EXPECT_EQ(sources.last_visit(1)->visit.id, visits_.back());
+  EXPECT_FALSE(sources.last_visit(2));
 }
 
 TEST_F(IntegrationsTest, ADigestOfTheMorningTellsOfTheDayBefore) {
