@@ -75,7 +75,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       history(with_clock(std::move(store_options))),
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),
-      events(history.boot_tag(), config::camera_count(config)),
+      events(history.boot_tag(), config::camera_count(config), integration_options.clock.wall),
       stats(SteadyClock::now()),
       latest(kKeptPredictions,
              [this] {

@@ -21,7 +21,7 @@ struct IntegrationOptions {
   std::optional<mqtt::PublisherOptions> mqtt;  // nothing: not wished
   std::optional<webhook::SenderOptions> webhook;
   TimeZone zone;
-  Clock clock = {};        // of all of them
+  Clock clock = {};        // of all of them, and of the events that they hear
   std::string public_url;  // without "/" at its end; empty: found out
 };
 // kConfig: an address or a name that cannot be.

@@ -22,6 +22,7 @@ struct Message {
   std::string species;                // species_id of a visit
   std::vector<std::string> pictures;  // JPEG
   bool urgent = false;
+  WallTime sent_at{};  // when it is tried, by the clock of who does
 
   [[nodiscard]] std::string whole() const;  // title, text and link as one text
 };

@@ -122,7 +122,8 @@ Result<void> Notifier::try_one(const std::string& name, const std::stop_token& s
   if (found == outlets_.end()) return fail(ErrorCode::kNotFound, "there is no such service of messages");
   const Wish& wish = (*found)->wish();
   const bool pictured = wish.rule.picture && facts_of(wish.target.service).pictures > 0;
-  const Message message = message_of_test(pictured ? sources_.newest_picture() : std::string(), place());
+  Message message = message_of_test(pictured ? sources_.newest_picture() : std::string(), place());
+  message.sent_at = wall_now();
   const Answer answer = hand_over(wish.target, message, stop);
   (*found)->heed(answer, now());
   if (answer.outcome == Outcome::kTaken) return {};
@@ -192,8 +193,9 @@ void Notifier::send_digest(Outlet& outlet, std::chrono::local_seconds until, Ste
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
-  const Letter* letter = outlet.due(now(), local_time(), sources_.picture);
+  Letter* letter = outlet.due(now(), local_time(), sources_.picture);
   if (letter == nullptr) return;
+  letter->message.sent_at = wall_now();
   outlet.begin();
   const std::string& name = outlet.wish().target.name;
   const Answer answer = hand_over(outlet.wish().target, letter->message, stop);

@@ -84,14 +84,15 @@ std::optional<EventSet> event_set(std::string_view names, std::string& wrong) {
   return set;
 }
 
-EventBus::EventBus(std::string boot_tag, EventLimits limits, std::function<void()> listened_to)
-    : boot_tag_(std::move(boot_tag)), limits_(limits), listened_to_(std::move(listened_to)) {}
+EventBus::EventBus(std::string boot_tag, EventLimits limits, std::function<void()> listened_to,
+                   std::function<WallTime()> wall)
+    : boot_tag_(std::move(boot_tag)), limits_(limits), listened_to_(std::move(listened_to)), wall_(std::move(wall)) {}
 
 std::size_t EventBus::Event::size() const { return head.size() + told.json.size() + kEnd.size(); }
 
 EventBus::Event EventBus::make(std::uint64_t seq, EventType type, std::string_view member,
                                std::string_view json) const {
-  const WallTime at = std::chrono::system_clock::now();
+  const WallTime at = wall_();
   return {.head = format_text("id: {}-{}\nevent: {}\ndata: {{{}", boot_tag_, seq, to_string(type),
                               first_members(seq, at, member)),
           .told = {.type = type, .seq = seq, .at = at, .member = std::string(member), .json = std::string(json)}};

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/tell/clock.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
@@ -51,8 +52,9 @@ struct EventLimits {
 class EventBus {
  public:
   // `boot_tag`, without "-", is another one for each process. `listened_to`, which may be empty, is called after
-  // somebody began to listen.
-  explicit EventBus(std::string boot_tag, EventLimits limits = {}, std::function<void()> listened_to = {});
+  // somebody began to listen; `wall` by whoever publishes: when something happened.
+  explicit EventBus(std::string boot_tag, EventLimits limits = {}, std::function<void()> listened_to = {},
+                    std::function<WallTime()> wall = Clock().wall);
 
   // About a visit; of one that was deleted only the id is told. data: {"seq":...,"at":"...","visit":{...}}.
   void publish(EventType type, visits::BookedVisit visit);
@@ -113,6 +115,7 @@ class EventBus {
   const std::string boot_tag_;
   const EventLimits limits_;
   const std::function<void()> listened_to_;
+  const std::function<WallTime()> wall_;
   mutable Mutex mutex_;
   Condition changed_;
   std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "daemon/http/routes/views.h"
+#include "daemon/tell/clock.h"
 #include "daemon/tell/event_bus.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
@@ -18,12 +20,13 @@
 
 namespace kinglet::daemon::http {
 
-// Owns the thread "events". `cameras`: of so many there are visits. note() and look() are thread-safe; start() and
-// stop() belong to the owner.
+// Owns the thread "events". `cameras`: of so many there are visits; `wall`: when something happens. note() and look()
+// are thread-safe; start() and stop() belong to the owner.
 class EventFeed {
  public:
-  explicit EventFeed(std::string boot_tag, std::size_t cameras = 1)
-      : most_without_picture_(kMostWithoutPicture * cameras), bus_(std::move(boot_tag), {}, [this] { look(); }) {}
+  explicit EventFeed(std::string boot_tag, std::size_t cameras = 1, std::function<WallTime()> wall = Clock().wall)
+      : most_without_picture_(kMostWithoutPicture * cameras),
+        bus_(std::move(boot_tag), {}, [this] { look(); }, std::move(wall)) {}
   ~EventFeed() { stop(); }
 
   // What it asks about all that is not noted; lives until stop().

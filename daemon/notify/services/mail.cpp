@@ -10,9 +10,8 @@
 namespace kinglet::daemon::notify {
 namespace {
 
-std::string date() {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return format_text("{:%a, %d %b %Y %H:%M:%S} +0000", now);
+std::string date_of(WallTime time) {
+  return format_text("{:%a, %d %b %Y %H:%M:%S} +0000", std::chrono::floor<std::chrono::seconds>(time));
 }
 
 // Lines of 76 characters.
@@ -40,7 +39,7 @@ std::string letter_of(const std::string& from, const std::string& to, const Mess
   std::string letter = format_text(
       "From: kinglet <{}>\r\nTo: <{}>\r\nSubject: {}\r\nDate: {}\r\nMessage-ID: <{}@kinglet>\r\nMIME-Version: 1.0\r\n"
       "Auto-Submitted: auto-generated\r\nContent-Type: multipart/mixed; boundary=\"{}\"\r\n\r\n",
-      from, to, folded(header_text(message.title)), date(), boundary(), mark);
+      from, to, folded(header_text(message.title)), date_of(message.sent_at), boundary(), mark);
   letter +=
       format_text("--{}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n{}",
                   mark, base64_lines(text));

@@ -63,6 +63,14 @@ TEST(DiscordsSecret, IsTheAddressOfTheWebhookOrItsEnd) {
   }
 }
 
+TEST(Mail, BearsTheTimeAtWhichItIsSent) {
+  Message message = hostile();
+  message.sent_at = WallTime(std::chrono::milliseconds(1'777'875'129'318));
+  const auto parcel = mail({.service = Service::kMail, .to = "you@mail.example"}, "", message);
+  EXPECT_THAT(std::get<outgoing::Mail>(parcel.value()).letter,
+              HasSubstr("\r\nDate: Mon, 04 May 2026 06:12:09 +0000\r\n"));
+}
+
 TEST(TheSecret, IsReadFromAFileThatOthersMayNotRead) {
   const kinglet::testing::ScratchFolder scratch;
   const auto file = scratch.path() / "token";
