@@ -9,6 +9,7 @@ let frames = [];  // {at: ms, picture: Blob}
 let shown = 0;    // index
 let turn = 0;     // of playing; another one ends the one before
 let playing = false;
+let opening = null;  // what ends the newest try to open one
 
 const pause = (ms) => new Promise((done) => { setTimeout(done, Math.max(0, ms)); });
 
@@ -43,11 +44,13 @@ export function framesOf(buffer) {
 
 const seconds = (ms) => number(ms / 1000, 1);
 
-// Is there a picture? A camera spoils one now and then: the one before stays.
+// Is there a picture? A camera spoils one now and then: the one before stays. Nothing is drawn of a clip that was closed.
 async function draw(index) {
+  const clip = frames;
   shown = index;
   const place = text("clip_place", {at: seconds(frames[index].at), end: seconds(frames.at(-1).at)});
   const picture = await createImageBitmap(frames[index].picture).catch(() => null);
+  if (clip !== frames) return false;
   if (picture) paint(picture);
   byId("clip-at").value = index;
   byId("clip-at").setAttribute("aria-valuetext", place);
@@ -97,18 +100,26 @@ async function play() {
 }
 
 export function closeClip() {
+  opening?.abort();
+  opening = null;
   stop();
   frames = [];
   byId("clip").hidden = true;
+  byId("visit-clip").disabled = false;
   byId("visit-dialog").style.width = "";
 }
 
+// Of a dialog that is closed meanwhile nothing is seen or fetched any more.
 export async function openClip(link) {
+  const mine = opening = new AbortController();
   byId("visit-clip").disabled = true;
   try {
-    frames = framesOf(await (await send(link)).arrayBuffer());
+    const found = framesOf(await (await send(link, {signal: mine.signal})).arrayBuffer());
+    if (mine !== opening) return;
+    frames = found;
     byId("clip-at").max = frames.length - 1;
     await drawFirst();
+    if (mine !== opening) return;
     byId("clip").hidden = false;
     byId("visit-picture").hidden = true;
     byId("visit-place").hidden = true;
@@ -117,8 +128,11 @@ export async function openClip(link) {
     showProblem("visit-problem", null);
     play();
   } catch (error) {
+    if (mine !== opening) return;
     showProblem("visit-problem", error instanceof Problem || error.message ? error : new Error(text("lost")));
-  } finally { byId("visit-clip").disabled = false; }
+  } finally {
+    if (mine === opening) byId("visit-clip").disabled = false;
+  }
 }
 
 export function prepareClip() {

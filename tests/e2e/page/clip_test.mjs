@@ -118,6 +118,62 @@ test("it is held, gone through by keyboard, and as large as its pictures where t
   await closeClean(page);
 });
 
+async function closed(page) {
+  await page.keyboard.press("Escape");
+  await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
+}
+
+// The same visit once more: its picture, and nothing of the clip that was closed before it played.
+async function assertAnew(page) {
+  await page.locator(`[data-key="${visit.id} picture"]`).click();
+  await page.locator("#visit-dialog[open]").waitFor();
+  assert.equal(await page.getByRole("button", {name: "Play the clip"}).isEnabled(), true);
+  for (const [id, seen] of [["visit-picture", true], ["clip", false], ["visit-problem", false]]) {
+    assert.equal(await page.locator(`#${id}`).isVisible(), seen, id);
+  }
+  assert.equal(await page.locator("#visit-dialog").evaluate((dialog) => dialog.style.width), "");
+}
+
+test("closed while it comes, it is not fetched any more", async () => {
+  const page = await openPage(daemon.url, {tab: "visits", size: phone});
+  let asked = false;
+  let ended = false;
+  const itsEnd = () => until(() => ended, "the end of the request");
+  await page.route(`**${visit.links.clip_file}`, async (route) => {
+    asked = true;
+    await itsEnd();
+    await route.abort().catch(() => {});
+  });
+  page.on("requestfailed", (request) => { ended ||= request.url().endsWith(visit.links.clip_file); });
+  await page.locator(`[data-key="${visit.id} picture"]`).click();
+  await page.getByRole("button", {name: "Play the clip"}).click();
+  await until(() => asked, "the request");
+  await closed(page);
+  await itsEnd();
+  await assertAnew(page);
+  await closeClean(page);
+});
+
+test("closed while its first picture is drawn, it does not play", async () => {
+  const page = await openPage(daemon.url, {tab: "visits", size: phone});
+  await page.evaluate(() => {
+    const own = createImageBitmap;
+    window.held = new Promise((done) => {
+      window.createImageBitmap = (blob) => new Promise((drawn) => { done(() => drawn(own(blob))); });
+    });
+  });
+  await page.locator(`[data-key="${visit.id} picture"]`).click();
+  await page.getByRole("button", {name: "Play the clip"}).click();
+  await page.evaluate(() => window.held.then(() => {}));
+  await closed(page);
+  await page.evaluate(async () => {
+    (await window.held)();
+    await new Promise((done) => { setTimeout(done, 300); });
+  });
+  await assertAnew(page);
+  await closeClean(page);
+});
+
 test("it has the size the camera gave, and each picture that was kept", async () => {
   const played = Buffer.from(await (await fetch(daemon.url + visit.links.clip)).arrayBuffer());
   const page = await opened(phone);
