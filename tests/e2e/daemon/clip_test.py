@@ -97,24 +97,24 @@ class Clips(ScratchFolder):
         return [path.read_text().strip() for path in Path(f"/proc/{daemon.process.pid}/task").glob("*/comm")]
 
     def test_a_clip_shows_the_seconds_before_a_visit_and_its_first_ones(self):
-        with self.daemon("store.clips=2s") as daemon:
-            def played_with_the_time_before():
-                """The start of a visit and its clip; before the first one the camera may have seen nothing."""
+        with self.daemon("store.clips=10s") as daemon:
+            def played_from_before_on():
+                """A clip. Before the first visit the camera may have seen nothing, and on a busy machine there is a picture in some
+                seconds."""
                 for visit in self.visits(daemon):
                     if "clip" in visit["links"]:
                         played = daemon.ask(visit["links"]["clip"])
                         started = datetime.datetime.fromisoformat(visit["started_at"]).timestamp()
-                        if played.status == 200 and parts(played.body)[0][0] < started - 1:
-                            return started, played
+                        times = [at for at, _ in parts(played.body)] if played.status == 200 else []
+                        if times and times[0] < started - 1 and times[-1] > started + 0.5:
+                            return played
                 return None
-            started, played = daemon.until(played_with_the_time_before, "a clip that begins before its visit")
+            played = daemon.until(played_from_before_on, "a clip that begins before its visit and goes on in it")
             self.assertEqual(played.headers["content-type"], "multipart/x-mixed-replace; boundary=kinglet")
             frames = parts(played.body)
-            self.assertGreater(len(frames), 1)
             times = [at for at, _ in frames]
             self.assertEqual(times, sorted(set(times)))
-            self.assertLessEqual(times[-1] - times[0], 7.001)
-            self.assertGreater(times[-1], started + 0.5)  # it ends a second after its last look
+            self.assertLessEqual(times[-1] - times[0], 15.001)
             for _, jpeg in frames:
                 self.assertTrue(jpeg.startswith(b"\xff\xd8") and jpeg.endswith(b"\xff\xd9"))
                 self.assertEqual(jpeg_size(jpeg), (1280, 720))

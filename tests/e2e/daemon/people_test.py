@@ -105,10 +105,10 @@ class People(ScratchFolder):
             found[kind] += [jpeg for _, jpeg in parts(path.read_bytes())] if kind == "clip" else [path.read_bytes()]
         return found
 
-    def end_in_a_visit(self, *sets):
+    def end_in_a_visit(self, *sets, first="bird"):
         with self.daemon(*sets) as daemon:
             daemon.first_prediction()
-            self.show("bird")
+            self.show(first)
             daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"], "a visit")
             self.show("near")
             # The visit's best look has the person in it.
@@ -127,7 +127,8 @@ class People(ScratchFolder):
         self.assertTrue(hides_the_person(found["frame"][0]))
 
     def test_where_people_are_shown_he_is_in_all_of_them(self):
-        found = self.end_in_a_visit()
+        # From the begin on: a clip has five seconds of a visit, and on a busy machine they are over before he would come.
+        found = self.end_in_a_visit(first="near")
         for kind, jpegs in found.items():
             self.assertTrue(any(shows_the_person(jpeg) for jpeg in jpegs), kind)
 
