@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import phone_services
 from phone_case import Phone
 from phone_services import MailServer
-from support import NOON, SLOWER, main
+from support import NOON, SLOWER, bird_show, main
 
 PUSHOVER_USER = "u" * 30
 
@@ -183,16 +183,21 @@ class Wished(Phone):
         service = self.service(phone_services.ntfy)
         labels = self.folder / "labels.txt"
         labels.write_text("Passer domesticus (House Sparrow)\n" * 8 + "background\n")  # all drawn birds are sparrows
-        daemon = self.daemon(self.ntfy(service, at_most=1000), sets=["visits.first_days=0", f"model.labels={labels}"])
-        self.assertEqual(service.wait()[0]["title"], "House Sparrow")
-        self.assertIn("the first ever", service.messages[0]["text"])
+        show, made = self.folder / "show", self.folder / "made"
+        daemon = self.daemon(self.ntfy(service, at_most=1000), sets=["visits.first_days=0", f"model.labels={labels}",
+                                                                     f"source=images:{show}?fps=30"])
         owner = daemon.claim()
-        patch = {**owner, "If-Match": "*", "Content-Type": "application/merge-patch+json"}
-        self.assertEqual(daemon.ask("/api/v1/config", "PATCH", '{"node.language": "de"}', patch).status, 200)
-        self.assertEqual(send_now(daemon, owner).status, 200)
 
         def of(title):
             return daemon.until(lambda: next((one for one in service.messages if one["title"] == title), None), title)
+        # Nobody is told of a bird that came before it was known who is to be.
+        daemon.until(lambda: send_now(daemon, owner).status == 200, "a service that is known")
+        shutil.copytree(bird_show()[0].split(":")[1].split("?")[0], made)
+        made.rename(show)
+        self.assertIn("the first ever", of("House Sparrow")["text"])
+        patch = {**owner, "If-Match": "*", "Content-Type": "application/merge-patch+json"}
+        self.assertEqual(daemon.ask("/api/v1/config", "PATCH", '{"node.language": "de"}', patch).status, 200)
+        self.assertEqual(send_now(daemon, owner).status, 200)
         self.assertEqual(of("Eine Nachricht von kinglet")["text"], "Von Hand gesendet: So kommen auch die anderen.")
         self.assertRegex(of("Haussperling")["text"], r"(^|· )\d+\u00a0%$")
         self.assertEqual(service.refusals, [])
