@@ -13,7 +13,6 @@
 #endif
 #define KINGLET_GUARDED_BY(mutex) KINGLET_ANNOTATE(guarded_by(mutex))
 #define KINGLET_REQUIRES(mutex) KINGLET_ANNOTATE(requires_capability(mutex))
-#define KINGLET_EXCLUDES(mutex) KINGLET_ANNOTATE(locks_excluded(mutex))
 
 namespace kinglet {
 
