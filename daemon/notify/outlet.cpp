@@ -2,6 +2,8 @@
 #include "daemon/notify/outlet.h"
 
 #include <algorithm>
+#include <deque>
+#include <optional>
 #include <utility>
 
 namespace kinglet::daemon::notify {
@@ -29,8 +31,24 @@ bool Outlet::is_quiet(std::chrono::minutes local) const {
 }
 
 void Outlet::push(Letter letter) {
-  status_.dropped += outbox_.push(std::move(letter)) ? 1 : 0;
+  if (const std::optional<Letter> left_out = outbox_.push(std::move(letter))) drop(*left_out);
   status_.waiting = outbox_.size();
+}
+
+// Of a letter that has left the outbox. Nobody was told, so that what is so at the next look is news then, and what
+// waits to undo it is none.
+void Outlet::drop(const Letter& letter) {
+  ++status_.dropped;
+  if (!letter.trouble) return;
+  TroubleWatch& watch = watches_.at(*letter.trouble);
+  watch.take_back();
+  std::deque<Letter>& letters = outbox_.messages();
+  const auto next = std::ranges::find_if(
+      letters, [&](const Letter& later) { return later.trouble == letter.trouble && !later.posted; });
+  if (next == letters.end()) return;
+  watch.take_back();
+  ++status_.dropped;
+  letters.erase(next);
 }
 
 bool Outlet::tells_begin(const visits::BookedVisit& booked, bool begins) {
@@ -144,8 +162,13 @@ Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now, WallTime wal
     letter.due = next;
     return verdict;
   }
-  status_.dropped += taken ? 0 : 1;
+  const Letter gone = std::move(letter);
   outbox_.messages().pop_front();
+  if (answer.outcome == Outcome::kTryAgain) {
+    drop(gone);
+  } else {
+    status_.dropped += taken ? 0 : 1;
+  }
   status_.waiting = outbox_.size();
   return verdict;
 }

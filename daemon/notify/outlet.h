@@ -100,7 +100,8 @@ class Outlet {
     bool taken = false;
     bool is_news = false;  // the problem is another one than before, or there is none any more
   };
-  // How the try ended: the letter is gone, or due again. A try that was called off changes nothing.
+  // How the try ended: the letter is gone, or due again. A try that was called off changes nothing. Of trouble that
+  // nobody took in time the next look() makes a new letter, if it lasts.
   Verdict judge(const outgoing::Answer& answer, SteadyTime now, WallTime wall);
   // Any answer of the service, to what was sent by hand as well: it is asked nothing before it wishes to be.
   void heed(const outgoing::Answer& answer, SteadyTime now);
@@ -109,6 +110,7 @@ class Outlet {
 
  private:
   void push(Letter letter);
+  void drop(const Letter& letter);
   void keep_quiet();
 
   const Wish wish_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 
 namespace kinglet::daemon {
@@ -17,14 +18,17 @@ class Outbox {
  public:
   explicit Outbox(std::size_t most) : most_(most) {}
 
-  // In order. True: of too many the oldest was left out, which is counted in missed(). The new one is not on its way.
-  bool push(Message message) {
+  // In order. Of too many it gives the oldest, which is left out and counted in missed(). The new one is not on its
+  // way.
+  std::optional<Message> push(Message message) {
     messages_.push_back(std::move(message));
-    if (size() <= most_) return false;
-    messages_.erase(
-        std::ranges::find_if(messages_, [](const Message& one) { return one.missed == 0 && !one.is_on_its_way(); }));
+    if (size() <= most_) return {};
+    const auto oldest =
+        std::ranges::find_if(messages_, [](const Message& one) { return one.missed == 0 && !one.is_on_its_way(); });
+    std::optional<Message> left_out(std::move(*oldest));
+    messages_.erase(oldest);
     ++missed_;
-    return true;
+    return left_out;
   }
 
   // So many events never came here at all.

@@ -21,7 +21,8 @@ Deliveries::Deliveries(DeliveryRule rule, VisitWithPictures with_pictures)
       backoff_(rule_.first_pause, rule_.longest_pause) {}
 
 bool Deliveries::note(const EventBus::Told& told, SteadyTime now) {
-  return outbox_.push({.id = format_text("{}-{}", rule_.boot_tag, told.seq), .told = told, .noted = now, .due = now});
+  return outbox_.push({.id = format_text("{}-{}", rule_.boot_tag, told.seq), .told = told, .noted = now, .due = now})
+      .has_value();
 }
 
 void Deliveries::tell_missed(SteadyTime now, WallTime wall) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "daemon/tell/backoff.h"
@@ -23,7 +24,9 @@ TEST(Outbox, OfTooManyTheOldestIsLeftOutAndCounted) {
   Outbox<Message> outbox(2);
   EXPECT_FALSE(outbox.push({"a"}));
   EXPECT_FALSE(outbox.push({"b"}));
-  EXPECT_TRUE(outbox.push({"c"}));
+  const std::optional<Message> left_out = outbox.push({"c"});
+  ASSERT_TRUE(left_out);
+  EXPECT_EQ(left_out->text, "a");
   EXPECT_EQ(outbox.messages().front().text, "b");
   EXPECT_EQ(outbox.missed(), 1U);
 }

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace kinglet::daemon::notify {
 namespace {
 
@@ -196,6 +199,100 @@ TEST_F(OutletTest, TroubleIsOnlyForWhoWishesIt) {
   ASSERT_NE(letter, nullptr);
   EXPECT_EQ(letter->message.title, "The camera gives no picture");
   EXPECT_EQ(letter->message.text, "unplugged");
+}
+
+class TroubleTest : public OutletTest {
+ protected:
+  void look(bool bad, std::chrono::seconds later) {
+    outlet.look({.camera = {}, .bad = bad, .detail = "unplugged"}, {}, now + later, kNoon);
+  }
+  // It has lasted; the letter of it waits.
+  void begin() {
+    look(true, 0s);
+    look(true, 30s);
+    ASSERT_EQ(outlet.status().waiting, 1U);
+  }
+  void post() {
+    ASSERT_NE(outlet.due(now + 30s, kNoon, picture), nullptr);
+    outlet.begin();
+  }
+  void offer_visits(int count) {
+    for (int i = 0; i < count; ++i) offer(outlet);
+  }
+  // The titles of all that waits, which is sent now.
+  std::vector<std::string> take_all() {
+    messages.clear();
+    now += 2h;
+    send_for(outlet, 1min, kTaken);
+    std::vector<std::string> titles;
+    for (const Message& message : messages) titles.push_back(message.title);
+    return titles;
+  }
+
+  const Answer in_an_hour{.outcome = Outcome::kTryAgain, .detail = "it answers 429", .retry_after = 1h};
+  Outlet outlet = make({.events = {.camera = true}, .at_most = 1000});
+};
+
+TEST_F(TroubleTest, WhatNobodyTookForAnHourIsToldAfterwardsIfItLasts) {
+  begin();
+  post();
+  outlet.judge(in_an_hour, now + 30s, {});
+  EXPECT_EQ(outlet.status().waiting, 0U);
+  look(true, 31s);
+  EXPECT_EQ(outlet.due(now + 1h, kNoon, picture), nullptr) << "not before the service wishes to be asked";
+  look(true, 2h);
+  EXPECT_THAT(take_all(), ::testing::ElementsAre("The camera gives no picture"));
+  look(true, 3h);
+  EXPECT_EQ(outlet.status().waiting, 0U) << "once";
+}
+
+TEST_F(TroubleTest, WhatIsOverBeforeAnybodyWasToldIsNotTold) {
+  begin();
+  post();
+  look(false, 40s);
+  EXPECT_EQ(outlet.status().waiting, 2U);
+  outlet.judge(in_an_hour, now + 50s, {});
+  look(false, 51s);
+  EXPECT_THAT(take_all(), ::testing::IsEmpty());
+  EXPECT_EQ(outlet.status().dropped, 2U);
+  begin();
+  EXPECT_THAT(take_all(), ::testing::ElementsAre("The camera gives no picture")) << "the next time it is";
+}
+
+TEST_F(TroubleTest, WhatIsRefusedIsNotTriedAgain) {
+  begin();
+  post();
+  outlet.judge(kRefused, now + 30s, {});
+  look(true, 1h);
+  EXPECT_EQ(outlet.status().waiting, 0U);
+}
+
+TEST_F(TroubleTest, TooManyMessagesAboutVisitsDoNotKeepItUntold) {
+  begin();
+  offer_visits(20);
+  look(true, 40s);
+  EXPECT_EQ(outlet.status().waiting, 20U);
+  EXPECT_THAT(take_all(), ::testing::Contains("The camera gives no picture").Times(1));
+}
+
+TEST_F(TroubleTest, NorTellThatItIsOverWithoutIt) {
+  begin();
+  look(false, 40s);
+  offer_visits(19);
+  look(false, 50s);
+  EXPECT_THAT(take_all(), ::testing::Each(std::string("Blackbird")));
+  EXPECT_EQ(messages.size(), 19U);
+}
+
+TEST_F(TroubleTest, NorTheEndOfWhatWasJustToldUntold) {
+  begin();
+  post();
+  look(false, 40s);
+  offer_visits(19);
+  EXPECT_EQ(outlet.status().dropped, 1U) << "which is that it is over: the first one is on its way";
+  outlet.judge(kTaken, now + 50s, {});
+  look(false, 50s);
+  EXPECT_THAT(take_all(), ::testing::Contains("The camera is back").Times(1));
 }
 
 TEST_F(OutletTest, EachCameraIsTroubleOfItsOwn) {
