@@ -36,7 +36,7 @@ struct ClipNeeds {
 
 // The best form that fits, or the smallest of all; what `wished` says, but for its zeros, stays as it is. Pictures are
 // given up before their size. `now`: the form so far, which is left for larger pictures only when there is room to
-// spare. Pure.
+// spare, and for smaller ones only when the fewest pictures would take more than 1.25 of what a clip may. Pure.
 [[nodiscard]] ClipForm form_of(const ClipForm& wished, const ClipForm& now, const ClipLimits& limits,
                                const ClipNeeds& needs);
 

@@ -2,6 +2,9 @@
 // The newest pictures in memory, and in which form a clip has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "daemon/capture/clips/clip_form.h"
 #include "tests/unit/daemon/clip_frames.h"
 
@@ -123,7 +126,7 @@ TEST(ClipForm, FirstThereAreFewerPicturesThenSmallOnes) {
   ClipNeeds needs = kUsual;
   needs.clip_bytes = 4'000'000;
   EXPECT_EQ(form_of({}, {}, kLarge, needs), (ClipForm{0, milliseconds(200)}));
-  needs.clip_bytes = 3'000'000;
+  needs.clip_bytes = 2'800'000;
   EXPECT_EQ(form_of({}, {}, kLarge, needs), kSmallClip);
   needs.clip_bytes = 1;
   EXPECT_EQ(form_of({}, {}, kLarge, needs), kSmallClip) << "the smallest of all, whether it fits or not";
@@ -145,6 +148,16 @@ TEST(ClipForm, WhatIsSetStaysAsItIs) {
   EXPECT_EQ(form_of({0, milliseconds(50)}, {}, kLarge, none), (ClipForm{640, milliseconds(50)}));
 }
 
+TEST(ClipForm, LargePicturesBecomeSmallOnlyWhenTheFewestAreAQuarterTooMany) {
+  ClipNeeds needs = kUsual;
+  needs.clip_bytes = 3'000'000;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), (ClipForm{0, milliseconds(200)}));
+  EXPECT_EQ(form_of({}, kSmallClip, kLarge, needs), kSmallClip);
+  ClipLimits small = kLarge;
+  small.bytes = 8U << 20U;
+  EXPECT_EQ(form_of({}, {}, small, needs), kSmallClip) << "what memory does not hold is lost";
+}
+
 TEST(ClipForm, SmallPicturesBecomeLargeAgainOnlyWithRoomToSpare) {
   ClipNeeds needs = kUsual;
   needs.clip_bytes = 8 * 10 * needs.bytes;
@@ -153,6 +166,29 @@ TEST(ClipForm, SmallPicturesBecomeLargeAgainOnlyWithRoomToSpare) {
   needs.clip_bytes = 4 * 10 * needs.bytes;
   EXPECT_EQ(form_of({}, {}, kLarge, needs), (ClipForm{0, milliseconds(200)}));
   EXPECT_EQ(form_of({}, kSmallClip, kLarge, needs), kSmallClip);
+}
+
+// As the store says it, with 16 MiB for what waits for the disk.
+TEST(ClipForm, AClipThatWaitsForTheDiskDoesNotMakeEachNextOneSmall) {
+  constexpr std::uint64_t kRoom = 16U << 20U;
+  constexpr std::uint64_t kOtherPictures = 100'000;
+  ClipNeeds needs{.width = 1920, .bytes = 0, .pause = milliseconds(100), .clip_bytes = 0};
+  for (needs.bytes = 50'000; needs.bytes < 300'000; needs.bytes += 1'000) {
+    const std::uint64_t clip = 8 * 5 * needs.bytes;  // as few pictures as there are of this size
+    ClipForm form;
+    int changes = 0;
+    for (int turn = 0; turn < 20; ++turn) {
+      const std::uint64_t waits = form.width == 0 && turn % 2 == 1 ? clip + kOtherPictures : 0;
+      needs.clip_bytes = (kRoom - std::min(kRoom, waits)) / 2;
+      const ClipForm next = form_of({}, form, kLarge, needs);
+      changes += next.width == form.width ? 0 : 1;
+      form = next;
+      EXPECT_TRUE(form.width != 0 || waits + clip <= kRoom) << needs.bytes;
+    }
+    EXPECT_LE(changes, 1) << needs.bytes << " bytes a picture";
+    EXPECT_TRUE(needs.bytes > 150'000 || form.width == 0) << needs.bytes;
+    EXPECT_TRUE(needs.bytes < 180'000 || form.width != 0) << needs.bytes;
+  }
 }
 
 }  // namespace
