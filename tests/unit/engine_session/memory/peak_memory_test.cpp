@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine of 512 MB runs the camera's other programs as well: loading and running the bird model peaks below 33 MB
-// (VmHWM): the weights are not in memory twice, as read and as packed, nor the widest value as a whole. One model a
-// process, or the peak is not its own.
+// A machine of 512 MB runs the camera's other programs as well: loading and running the bird model peaks below 33 MB of
+// 10^6 bytes (VmHWM; 31.9 with AVX-512, by the plan 0.6 more without, in the tests' build of a program of little
+// else; a release of `kinglet bench` is to have 32): the weights are not in memory twice, as read and as packed, nor
+// the widest value as a whole. One model a process, or the peak is not its own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,11 +26,11 @@
 namespace kinglet::engine {
 namespace {
 
-// Megabytes; 0 where the kernel does not tell.
-double peak_megabytes() {
+// 0 where the kernel does not tell.
+double peak_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) * 1024;
   }
   return 0;
 }
@@ -42,11 +43,11 @@ TEST(PeakMemory, OfTheBirdModelIsBelow33Megabytes) {
   const TensorInfo& input = session->inputs().front();
   ASSERT_TRUE(session->set_input(0, seeded_tensor(input.type, input.shape, "photograph")));
   ASSERT_TRUE(session->run());
-  const double peak = peak_megabytes();
+  const double peak = peak_bytes();
   if (peak == 0) GTEST_SKIP() << "no VmHWM in /proc/self/status";
   // At least the packed weights: else this looks at something else.
-  EXPECT_GT(peak, 14);
-  EXPECT_LT(peak, 33);
+  EXPECT_GT(peak, 14e6);
+  EXPECT_LT(peak, 33e6);
 }
 
 }  // namespace
