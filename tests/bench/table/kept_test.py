@@ -188,6 +188,13 @@ class WhatIsKept(unittest.TestCase):
         self.assertRegex(today, r"^20\d\d-\d\d-\d\d$")
         self.assertIn(f"| bird | 200.00 | 100.00 | -, 0123abcd {today} |", text)
 
+    def test_each_ratio_on_the_page_stands_beside_the_milliseconds_it_was_measured_with(self):
+        old = Time("bird", "avx2", 1, "ORT 1.21", 0.8, 0.02, 6.0)
+        new = kept.stamped([Time("bird", "avx2", 1, peer, 0.9, 0.02, 5.0) for peer in ("ORT 1.30", "bare XNNPACK")], "0123abcd")
+        text = page.text_of({old.key: old} | new)
+        self.assertIn("| bird | 1 | 6.000 | 0.80 ± 0.02 | - | - | - |", text)
+        self.assertIn("| bird | 1 | 5.000 | - | 0.90 ± 0.02 | 0.90 ± 0.02 | 0123abcd ", text)
+
     def test_the_page_in_the_tree_is_that_of_the_kept_figures(self):
         self.assertEqual(page.PAGE.read_text(encoding="utf-8"), page.text_of(kept.read(bench.KEPT)), "python3 tests/bench/table/page.py writes it")
 

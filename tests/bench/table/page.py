@@ -26,7 +26,8 @@ TIMES = """
 kinglet's time by the peer's in the same round: below 1 kinglet is faster. The median of the rounds, and half of what lies between
 its quarters; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds. No bare subgraph stands beside
 models of 8 bits, whose scales it would have to be told, nor beside ConvNeXt-T and ViT-B/32, whose normalisations, transpositions and attention
-nobody has written for it (`tests/bench/bare_subgraph.cpp`); other gaps were not measured.
+nobody has written for it (`tests/bench/bare_subgraph.cpp`); other gaps were not measured. Where peers were measured at different times a model
+has a row for each.
 """
 
 
@@ -55,15 +56,18 @@ def counts(figures, build):
 
 
 def times(figures):
+    """A row for each measurement: of peers that were measured at different times each stands beside its own milliseconds."""
     peers = sorted({figure.peer for figure in figures})
-    found = {(figure.model, figure.threads, figure.peer): figure for figure in figures}
+    measurements = {}
+    for figure in figures:
+        measurements.setdefault((figure.model, figure.threads, figure.day, figure.commit, figure.ms), {})[figure.peer] = figure
     rows = []
-    for model in order({figure.model for figure in figures}):
-        for threads in sorted({figure.threads for figure in figures if figure.model == model}):
-            there = [found.get((model, threads, peer)) for peer in peers]
-            ms = next(figure.ms for figure in there if figure)
-            ratios = [f"{figure.ratio:.2f} ± {figure.spread:.2f}" if figure else "-" for figure in there]
-            rows.append([model, str(threads), f"{ms:.3f}", *ratios, measured(filter(None, there))])
+    for name in order({figure.model for figure in figures}):
+        for (model, threads, _, _, ms), there in sorted(measurements.items()):
+            if model != name:
+                continue
+            ratios = [f"{there[peer].ratio:.2f} ± {there[peer].spread:.2f}" if peer in there else "-" for peer in peers]
+            rows.append([model, str(threads), f"{ms:.3f}", *ratios, measured(there.values())])
     return lines_of(["model", "threads", "ms", *peers, "of"], rows)
 
 
