@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".packed";
 constexpr std::size_t kNameDigits = 32;
-constexpr std::size_t kMostPieces = 65'536;
 constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;  // stays in a core's own cache
 
 constexpr std::uint64_t kBegin = KeptHeader::kBegin;
@@ -94,8 +93,8 @@ std::string link_to(const FileDescriptor& fd) { return format_text("/proc/self/f
 
 // --- The folder ------------------------------------------------------------------------------------------------------
 
-KeptFile::KeptFile(const fs::path& folder, const std::string& key, std::uint64_t most_bytes)
-    : digest_(text_digest(key)), most_bytes_(most_bytes) {
+KeptFile::KeptFile(const fs::path& folder, const std::string& key, std::uint64_t most_bytes, std::size_t most_pieces)
+    : digest_(text_digest(key)), most_bytes_(most_bytes), most_pieces_(most_pieces) {
   path_ = folder / (digest_.substr(digest_.find(':') + 1, kNameDigits) + std::string(kEnding));
 }
 
@@ -170,7 +169,7 @@ Result<std::unique_ptr<FoundWeights>> FoundWeights::read(const FileDescriptor& f
   expected.index = header.index;
   expected.index_sum = header.index_sum;
   expected.sum = expected.own_sum();
-  if (header != expected || header.pieces > kMostPieces || header.pieces * sizeof(KeptPiece) > size)
+  if (header != expected || header.pieces > kept.most_pieces() || header.pieces * sizeof(KeptPiece) > size)
     return damaged(kept, "its head");
   std::unique_ptr<FoundWeights> found(new FoundWeights());
   found->pieces_ = KINGLET_TRY(read_index(kept, fd.get(), header, size));
@@ -275,6 +274,8 @@ const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::
   const std::uint64_t list = 2 * kAlignment + (pieces_.size() + 1) * sizeof(KeptPiece);  // as finish() places it
   if (!sum) {
     give_up("libcrypto has no Poly1305");
+  } else if (pieces_.size() >= kept_.most_pieces()) {
+    give_up(format_text("its weights are more than {} pieces", kept_.most_pieces()));
   } else if (offset + piece.size() + list > kept_.most_bytes()) {
     give_up(format_text("its weights take more than the {} MB that the folder may have", kept_.most_bytes() >> 20));
   } else if (is_nearly_full(fd_.get(), piece.size())) {

@@ -26,14 +26,17 @@ class KeptFile {
  public:
   static constexpr std::uint64_t kMostBytes = std::uint64_t{512} << 20;  // of all files of a folder
   static constexpr std::size_t kMostFiles = 6;
+  static constexpr std::size_t kMostPieces = 65'536;                    // of a file
   static constexpr std::uint64_t kLeastFree = std::uint64_t{64} << 20;  // that stays of the disk, for what matters more
 
   // `key` says all that the packed bytes depend on.
-  KeptFile(const std::filesystem::path& folder, const std::string& key, std::uint64_t most_bytes = kMostBytes);
+  KeptFile(const std::filesystem::path& folder, const std::string& key, std::uint64_t most_bytes = kMostBytes,
+           std::size_t most_pieces = kMostPieces);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const std::string& digest() const { return digest_; }  // of the key
   [[nodiscard]] std::uint64_t most_bytes() const { return most_bytes_; }
+  [[nodiscard]] std::size_t most_pieces() const { return most_pieces_; }
 
   // It is of no use: to be made again.
   void remove() const;
@@ -57,6 +60,7 @@ class KeptFile {
   std::filesystem::path path_;
   std::string digest_;
   std::uint64_t most_bytes_;
+  std::size_t most_pieces_;
 };
 
 // Memory of a file.

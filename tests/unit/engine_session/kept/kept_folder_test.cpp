@@ -97,19 +97,34 @@ TEST_F(KeptWeights, ThatAreStillWrittenAreLeftAlone) {
   }
 }
 
-TEST_F(KeptWeights, OfManyPiecesAreFoundOrNotKept) {
+// So many pieces, written and finished.
+Result<void> written(const KeptFile& kept, std::size_t pieces) {
+  WrittenWeights weights(kept);
+  for (std::size_t i = 0; i < pieces; ++i) (void)weights.keep(1, weights.room(PackedWeights::kAlignment));
+  return weights.finish();
+}
+
+TEST_F(KeptWeights, WhoseListOfPiecesTakesMuchAreFoundOrNotKept) {
   const KeptFile kept(folder_, "a model of small layers", 150'000);
-  constexpr std::size_t kEach = PackedWeights::kAlignment;
   bool fitted = false, did_not = false;
   for (std::size_t count = 1300; count < 2000; count += 50) {
-    WrittenWeights weights(kept);
-    for (std::size_t i = 0; i < count; ++i) (void)weights.keep(1, weights.room(kEach));
-    const bool finished = weights.finish().has_value();
+    const bool finished = written(kept, count).has_value();
     EXPECT_EQ(FoundWeights::open(kept).has_value(), finished) << count;
     (finished ? fitted : did_not) = true;
     kept.remove();
   }
   EXPECT_TRUE(fitted && did_not);
+}
+
+TEST_F(KeptWeights, OfMorePiecesThanWouldBeReadAreNotKept) {
+  const KeptFile kept(folder_, "a model of many layers", KeptFile::kMostBytes, 5);
+  EXPECT_TRUE(written(kept, 5));
+  EXPECT_TRUE(FoundWeights::open(kept));
+  kept.remove();
+  const auto more = written(kept, 6);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().message, "its weights are more than 5 pieces");
+  EXPECT_TRUE(files_of(folder_).empty());
 }
 
 TEST_F(KeptWeights, OfManyBytesAreNotKept) {
