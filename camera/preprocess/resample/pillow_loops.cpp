@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include "camera/preprocess/resample/avx.h"
+#if defined(__ARM_NEON) && defined(__aarch64__)
 #include <arm_neon.h>
 #endif
 
@@ -97,8 +96,6 @@ std::size_t narrow_quickly(const std::uint8_t* row, const AxisWeights& columns, 
   }
   return x;
 }
-
-#define KINGLET_AVX2 __attribute__((target("avx2")))
 
 namespace {
 
