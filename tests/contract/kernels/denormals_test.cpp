@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers too small for a float's full precision are zero to kernels of our own as they are to XNNPACK, on the caller's
 // thread and on any other: else they would take many times as long where a network has many, and give other bits.
-#include "engine/session/session.h"
 #include "tests/contract/kernels/float_layers.h"
-#include "tests/support/graph_of.h"
+#include "tests/contract/kernels/networks.h"
 
 namespace kinglet::engine::kernels {
 namespace {
@@ -45,16 +44,6 @@ TEST(Denormals, AreZeroAmongTheNumbersAndTheWeightsOfEveryKernel) {
   }
 }
 
-Tensor answer_to(const Tensor& input, const Graph& graph, const SessionOptions& options) {
-  auto session = Session::create(Graph(graph), options);
-  if (!session) throw std::runtime_error(describe(session.error()));
-  EXPECT_TRUE(session->set_input(0, input));
-  EXPECT_TRUE(session->run());
-  const auto own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend);
-  EXPECT_EQ(own, options.forced_kernels.empty() ? 0 : 1);
-  return session->get_output(0);
-}
-
 // Of pixels that have no other numbers, and of pixels that have some.
 TEST(Denormals, GiveTheBitsOfXnnpack) {
 #if defined(__x86_64__)
@@ -71,15 +60,8 @@ output %2
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i % 144 < 72 || i % 3 == 0) numbers[i] *= kTiny;
   }
-  const Tensor expected = answer_to(input, graph, {.own_kernels = false});
-  EXPECT_EQ(expected.data<float>()[0], 0);
-  for (const std::string_view kernel : {"panels_f32__scalar", "woven_f32__scalar"}) {
-    for (const int threads : {1, 2, 3, 4}) {
-      const Tensor found =
-          answer_to(input, graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(kernel)}});
-      EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << kernel << ", " << threads << " threads";
-    }
-  }
+  constexpr std::array kKernels{"panels_f32__scalar", "woven_f32__scalar"};
+  EXPECT_EQ(expect_answer_of_xnnpack(input, graph, kKernels, 1).data<float>()[0], 0);
 }
 
 }  // namespace

@@ -97,27 +97,11 @@ float depthwise_half_of(const Layer& layer, std::size_t index) {
 }
 
 void expect_bits_of_depthwise_forms(const Layer& layer, int threads) {
-  std::vector<float> expected;
-  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(depthwise_answer_of(layer, i));
-  EXPECT_TRUE(row_named(kDepthwiseForms[0]).offer(layer.work())) << layer.text();
-  for (const std::string_view form : kDepthwiseForms) {
-    if (!row_named(form).offer(layer.work())) continue;
-    EXPECT_TRUE(same_bits(run(row_named(form), layer, threads), expected))
-        << form << ", " << threads << " threads: " << layer.text();
-  }
+  expect_bits_in_forms(kDepthwiseForms, layer, threads, answers_of(layer, depthwise_answer_of));
 }
 
-void expect_depthwise_halves(const Layer& rough, int threads) {
-  const Layer layer = in_halves(rough);
-  std::vector<float> expected;
-  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(depthwise_half_of(layer, i));
-  for (const std::string_view form : kDepthwiseHalfForms) {
-    const auto offer = row_named(form).offer(layer.work().in_halves().value());
-    EXPECT_TRUE(offer || form != kDepthwiseHalfForms[0]) << layer.text();
-    if (!offer) continue;
-    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
-        << form << ", " << threads << " threads: " << layer.text();
-  }
+void expect_depthwise_halves(const Layer& layer, int threads) {
+  expect_halves_in_forms(kDepthwiseHalfForms, layer, threads, depthwise_half_of);
 }
 
 TEST(Depthwise, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
@@ -184,20 +168,11 @@ TEST(DepthwiseHalf, OverItsInputIsWhatItIsBesideIt) {
   EXPECT_TRUE(std::ranges::equal(run_in_halves(twin, layer, 3, Lies::kOver), beside, same_halves)) << layer.text();
 }
 
-// Beyond the range of float16, below its full precision, none, and no numbers.
 TEST(DepthwiseHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
-  constexpr float kNone = std::numeric_limits<float>::quiet_NaN(), kAll = std::numeric_limits<float>::infinity();
-  constexpr std::array kSpecial{0.0F, -0.0F, 6e-8F, -5e-5F, 6.1e-5F, 1e-3F, 0.7F, -3.0F, 250.0F, 65504.0F, -6e4F};
   Random random(3);
-  for (const float rare : {0.5F, kNone, kAll, -kAll}) {
-    for (const std::uint32_t side : {3U, 5U}) {
-      Layer layer = depthwise_of(random, depthwise_shape(9, 12, 21, square_window(side, 1, side / 2)), {});
-      const auto special = [&] { return kSpecial[pick_of(random, 0, kSpecial.size() - 1)]; };
-      std::ranges::generate(layer.input.mutable_data<float>(),
-                            [&] { return pick_of(random, 0, 99) == 0 ? rare : special(); });
-      for (float& weight : layer.weights) weight = pick_of(random, 0, 3) == 0 ? special() / 64 : weight;
-      expect_depthwise_halves(layer, 2);
-    }
+  for (const std::uint32_t side : {3U, 5U}) {
+    const Layer usual = depthwise_of(random, depthwise_shape(9, 12, 21, square_window(side, 1, side / 2)), {});
+    for_special_halves(random, usual, [](const Layer& layer) { expect_depthwise_halves(layer, 2); });
   }
 }
 
@@ -243,13 +218,17 @@ TEST(Depthwise, TakesWindowsOf3And5ThatShareEnough) {
       << "it ends with no addition";
 }
 
+// Of which an offer sees the sizes alone.
+Work depthwise_work(const ConvolutionShape& shape) {
+  return {ConvolutionF32{.shape = with_output(shape), .weights = {}, .bias = {}, .range = {}}};
+}
+
 // Of what it costs with AVX-512, not of what it takes: few numbers, and rows of one output, which share no columns.
 TEST(Depthwise, LeavesFewNumbersAndRowsOfOneOutputToXnnpack) {
   for (const auto& [width, channels] : {std::pair<std::size_t, std::size_t>{4, 16}, {1, 4096}}) {
-    const ConvolutionShape shape = with_output(depthwise_shape(64, width, channels, square_window(3, 1, 1)));
-    const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+    const ConvolutionShape shape = depthwise_shape(64, width, channels, square_window(3, 1, 1));
     for (const std::string_view form : {"depthwise_f32__scalar", "depthwise_f32__avx512"}) {
-      const auto offer = row_named(form).offer(work);
+      const auto offer = row_named(form).offer(depthwise_work(shape));
       EXPECT_TRUE(!offer || offer->cost >= 1) << form << ": " << text_of(shape);
     }
   }
@@ -319,9 +298,8 @@ TEST(Depthwise, KeepsTheBitsOfWhatIsNoNumberOfInfinitiesZerosAndTinyNumbersUnder
 // On ARM what counts are instructions, where they do not wait for each other.
 TEST(Depthwise, IsCheaperThanXnnpackOnArmUnlessThereAreFewNumbers) {
   const auto cost = [](std::size_t size, std::size_t channels) -> std::optional<double> {
-    const ConvolutionShape shape = with_output(depthwise_shape(size, size, channels, square_window(3, 1, 1)));
-    const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
-    const auto offer = row_named("depthwise_f32__neon").offer(work);
+    const ConvolutionShape shape = depthwise_shape(size, size, channels, square_window(3, 1, 1));
+    const auto offer = row_named("depthwise_f32__neon").offer(depthwise_work(shape));
     return offer ? std::optional(offer->cost) : std::nullopt;
   };
   if (!cost(56, 64)) GTEST_SKIP() << "this processor has no form of it";
@@ -331,8 +309,7 @@ TEST(Depthwise, IsCheaperThanXnnpackOnArmUnlessThereAreFewNumbers) {
 
 // With AVX-512 two windows of 3x3 two columns apart share too little.
 TEST(Depthwise, LeavesWindowsOf3x3WithAStepOf2ToXnnpackWithAvx512) {
-  const ConvolutionShape shape = with_output(depthwise_shape(56, 56, 64, square_window(3, 2, 1)));
-  const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+  const Work work = depthwise_work(depthwise_shape(56, 56, 64, square_window(3, 2, 1)));
   const auto offer = row_named("depthwise_f32__avx512").offer(work);
   if (!offer) GTEST_SKIP() << "no AVX-512 here";
   EXPECT_GE(offer->cost, 1);
@@ -347,27 +324,12 @@ bool xnnpack_keeps_the_order(int side) {
 #endif
 }
 
-bool has_depthwise_form(std::string_view form) {
-  const ConvolutionShape shape = with_output(depthwise_shape(9, 9, 8, square_window(3, 1, 1)));
-  const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
-  return row_named(form).offer(work) || row_named(form).offer(work.in_halves().value());
-}
-
-// In every form of this processor, with several threads.
-void expect_answer_of_xnnpack(const Graph& graph, std::ptrdiff_t layers, bool half = false) {
-  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false, .half = half});
-  EXPECT_EQ(expected.own, 0);
-  const auto forms = half ? std::span<const char* const>(kDepthwiseHalfForms) : std::span(kDepthwiseForms);
-  for (const std::string_view form : forms) {
-    if (!has_depthwise_form(form)) continue;
-    for (const int threads : {1, 2, 4}) {
-      const NetworkAnswer found = answer_with(
-          graph, {.threads = threads, .own_kernels = false, .half = half, .forced_kernels = {std::string(form)}});
-      EXPECT_EQ(found.own, layers) << form;
-      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
-          << form << ", " << threads << " threads";
-    }
-  }
+void expect_answer_of_depthwise_forms(const Graph& graph, std::ptrdiff_t layers, bool half = false) {
+  const Work work = depthwise_work(depthwise_shape(9, 9, 8, square_window(3, 1, 1)));
+  const std::vector<const char*> forms =
+      half ? forms_here(kDepthwiseHalfForms, work.in_halves().value()) : forms_here(kDepthwiseForms, work);
+  EXPECT_FALSE(forms.empty());
+  expect_answer_of_xnnpack(input_of(graph), graph, forms, layers, half);
 }
 
 constexpr const char* kWindowsOf3x3 = R"(
@@ -385,17 +347,17 @@ output %7
 
 TEST(Depthwise, GivesTheBitsOfXnnpackInANetworkOf3x3) {
   if (!xnnpack_keeps_the_order(3)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
-  expect_answer_of_xnnpack(graph_of(kWindowsOf3x3), 3);
+  expect_answer_of_depthwise_forms(graph_of(kWindowsOf3x3), 3);
 }
 
 TEST(DepthwiseHalf, GivesTheBitsOfXnnpackInANetworkOf3x3) {
   if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
-  expect_answer_of_xnnpack(graph_of(kWindowsOf3x3), 3, true);
+  expect_answer_of_depthwise_forms(graph_of(kWindowsOf3x3), 3, true);
 }
 
 TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
   if (!xnnpack_keeps_the_order(5)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
-  expect_answer_of_xnnpack(graph_of(R"(
+  expect_answer_of_depthwise_forms(graph_of(R"(
 %x = input f32[1,3,23,19]
 %0 = Conv(%x, w:f32[24,3,1,1]#w)
 %1 = Conv(%0, a:f32[24,1,3,3]#a, b:f32[24]#b) {group=24, pads=[1,1,1,1]}
@@ -409,7 +371,7 @@ TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
 %9 = Conv(%8, y:f32[8,24,1,1]#y)
 output %9
 )"),
-                           4);
+                                   4);
 }
 
 // The layer's answer by XNNPACK's operator alone.
@@ -446,11 +408,7 @@ TEST(Depthwise, GivesTheBitsOfXnnpackOfAllKindsOfNumbers) {
   if (!xnnpack_keeps_the_order(3)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
   for_layers(special_at_random, [](const Layer& layer) {
     if (!xnnpack_keeps_the_order(static_cast<int>(layer.shape.window.kernel_width))) return;
-    const std::vector<float> expected = answer_of_xnnpack(layer);
-    for (const std::string_view form : kDepthwiseForms) {
-      if (!row_named(form).offer(layer.work())) continue;
-      EXPECT_TRUE(same_bits(run(row_named(form), layer, 2), expected)) << form << ": " << layer.text();
-    }
+    expect_bits_in_forms(kDepthwiseForms, layer, 2, answer_of_xnnpack(layer));
   });
 }
 

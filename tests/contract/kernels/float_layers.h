@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <format>
@@ -191,6 +192,37 @@ inline std::vector<double> sums_of(const Layer& layer) {
     });
   }
   return sums;
+}
+
+// One sum after the other, in the order that XNNPACK has: taps, and the channels of each.
+inline float answer_in_order(const Layer& layer, std::size_t index) {
+  float sum = layer.bias.empty() ? 0 : layer.bias[index % layer.shape.output_channels];
+  for_terms(layer, index, [&](float number, float weight) { sum = std::fma(number, weight, sum); });
+  if (layer.adds) sum += layer.added.data<float>()[index];
+  return std::min(std::max(sum, layer.range.min), layer.range.max);
+}
+
+using AnswerOf = float (*)(const Layer& layer, std::size_t index);
+inline std::vector<float> answers_of(const Layer& layer, AnswerOf answer_of) {
+  std::vector<float> answers;
+  for (std::size_t i = 0; i < layer.outputs(); ++i) answers.push_back(answer_of(layer, i));
+  return answers;
+}
+
+// Of a kernel's forms, the twin first: those that this processor has.
+using Forms = std::span<const char* const>;
+inline std::vector<const char*> forms_here(Forms forms, const Work& work) {
+  std::vector<const char*> here(forms.begin(), forms.end());
+  std::erase_if(here, [&](const char* form) { return !row_named(form).offer(work); });
+  return here;
+}
+
+inline void expect_bits_in_forms(Forms forms, const Layer& layer, int threads, const std::vector<float>& expected) {
+  EXPECT_TRUE(row_named(forms[0]).offer(layer.work())) << layer.text();
+  for (const char* const form : forms_here(forms, layer.work())) {
+    EXPECT_TRUE(same_bits(run(row_named(form), layer, threads), expected))
+        << form << ", " << threads << " threads: " << layer.text();
+  }
 }
 
 // Calls check(layer) for layers at random: 24, always the same, or for KINGLET_KERNEL_SECONDS from a new seed, which a

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "engine/graph/float16.h"
 #include "tests/contract/kernels/float_layers.h"
@@ -49,5 +50,36 @@ inline std::vector<float> run_in_halves(const KernelRow& row, const Layer& layer
 
 // Of zeros either will do, since a row ends with zeros that fill a vector; of what is no number any.
 inline bool same_halves(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// expect_bits_in_forms() of the layer in float16.
+inline void expect_halves_in_forms(Forms forms, const Layer& rough, int threads, AnswerOf answer_of) {
+  const Layer layer = in_halves(rough);
+  const std::vector<float> expected = answers_of(layer, answer_of);
+  const Work work = layer.work().in_halves().value();
+  EXPECT_TRUE(row_named(forms[0]).offer(work)) << layer.text();
+  for (const char* const form : forms_here(forms, work)) {
+    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
+        << form << ", " << threads << " threads: " << layer.text();
+  }
+}
+
+// Beyond the range of float16 in a sum, below its full precision, none.
+inline float special_half(Random& random) {
+  constexpr std::array kSpecial{0.0F, -0.0F, 6e-8F, -5e-5F, 6.1e-5F, 1e-3F, 0.7F, -3.0F, 250.0F, 65504.0F, -6e4F};
+  return kSpecial[pick_of(random, 0, kSpecial.size() - 1)];
+}
+
+// Calls check(layer) four times, with such numbers and weights; the rarest of the numbers are usual ones, or infinite
+// or none.
+inline void for_special_halves(Random& random, const Layer& usual, const std::function<void(Layer&)>& check) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN(), kAll = std::numeric_limits<float>::infinity();
+  for (const float rare : {0.5F, kNone, kAll, -kAll}) {
+    Layer layer = usual;
+    std::ranges::generate(layer.input.mutable_data<float>(),
+                          [&] { return pick_of(random, 0, 99) == 0 ? rare : special_half(random); });
+    for (float& weight : layer.weights) weight = pick_of(random, 0, 3) == 0 ? special_half(random) / 64 : weight;
+    check(layer);
+  }
+}
 
 }  // namespace kinglet::engine::kernels

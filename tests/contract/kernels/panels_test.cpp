@@ -2,8 +2,6 @@
 // The kernel of panels gives the bits of sums that take one product after the other, as XNNPACK's do, in every form and
 // with any number of threads. Layers at random: rows, windows, what is left of numbers, what stands at the end.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
-#include <cmath>
-
 #include "tests/contract/kernels/float_layers.h"
 #include "tests/contract/kernels/networks.h"
 
@@ -29,26 +27,8 @@ Layer panels_at_random(Random& random) {
   return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
 }
 
-// One sum after the other, in the order that XNNPACK has: taps, and the channels of each.
-std::vector<float> answers_one_by_one(const Layer& layer) {
-  std::vector<float> answers;
-  for (std::size_t i = 0; i < layer.outputs(); ++i) {
-    float sum = layer.bias.empty() ? 0 : layer.bias[i % layer.shape.output_channels];
-    for_terms(layer, i, [&](float number, float weight) { sum = std::fma(number, weight, sum); });
-    if (layer.adds) sum += layer.added.data<float>()[i];
-    answers.push_back(std::min(std::max(sum, layer.range.min), layer.range.max));
-  }
-  return answers;
-}
-
 void expect_bits_of_all_forms(const Layer& layer, int threads) {
-  const std::vector<float> expected = answers_one_by_one(layer);
-  EXPECT_TRUE(row_named(kForms[0]).offer(layer.work())) << layer.text();
-  for (const std::string_view form : kForms) {
-    if (!row_named(form).offer(layer.work())) continue;
-    EXPECT_TRUE(same_bits(run(row_named(form), layer, threads), expected))
-        << form << ", " << threads << " threads: " << layer.text();
-  }
+  expect_bits_in_forms(kForms, layer, threads, answers_of(layer, answer_in_order));
 }
 
 TEST(Panels, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
@@ -127,21 +107,10 @@ TEST(Panels, GiveTheBitsOfXnnpackInProductsOfMatrices) {
 %9 = Gemm(%8, w5:f32[32,32]#w5, b5:f32[32]#b5) {alpha=0.5}
 output %9
 )");
-  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
-  EXPECT_EQ(expected.own, 0);
-  for (const std::string_view form : kForms) {
-    if (form != kForms[0] &&
-        !row_named(form).offer(Work{ProductF32{.rows = 1, .numbers = 4, .outputs = 32, .weights = {}, .bias = {}}})) {
-      continue;
-    }
-    for (const int threads : {1, 2, 4}) {
-      const NetworkAnswer found =
-          answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
-      EXPECT_EQ(found.own, 4) << form;
-      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
-          << form << ", " << threads << " threads";
-    }
-  }
+  const Work work{ProductF32{.rows = 1, .numbers = 4, .outputs = 32, .weights = {}, .bias = {}}};
+  const std::vector<const char*> forms = forms_here(kForms, work);
+  EXPECT_FALSE(forms.empty());
+  expect_answer_of_xnnpack(input_of(graph), graph, forms, 4);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // The kernel of woven rows gives the bits of sums that take one product after the other, as XNNPACK's do, in every form
 // and with any number of threads. Layers at random: shapes, windows, paddings, borders, what stands at the end.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
-#include <cmath>
-
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/session/session.h"
 #include "tests/contract/kernels/half_layers.h"
@@ -27,38 +25,10 @@ Layer woven_at_random(Random& random) {
   return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
 }
 
-// One sum after the other, in the order that XNNPACK has: taps, and the channels of each.
-float answer_of(const Layer& layer, std::size_t index) {
-  const ConvolutionShape& shape = layer.shape;
-  const std::size_t output = index % shape.output_channels;
-  float sum = layer.bias.empty() ? 0 : layer.bias[output];
-  for_terms(layer, index, [&](float number, float weight) { sum = std::fma(number, weight, sum); });
-  if (layer.adds) sum += layer.added.data<float>()[index];
-  return std::min(std::max(sum, layer.range.min), layer.range.max);
-}
+constexpr std::array kFloatForms{"woven_f32__scalar", "woven_f32__neon"};
 
-std::vector<float> answers_of(const Layer& layer) {
-  std::vector<float> answers;
-  for (std::size_t i = 0; i < layer.outputs(); ++i) answers.push_back(answer_of(layer, i));
-  return answers;
-}
-
-const KernelRow& twin() { return row_named("woven_f32__scalar"); }
-
-// Where this processor has none: nothing.
-const KernelRow* fast(const Layer& layer) {
-  const KernelRow& row = row_named("woven_f32__neon");
-  return row.offer(layer.work()) ? &row : nullptr;
-}
-
-// In every form of this processor, the twin among them.
 void expect_bits(const Layer& layer, int threads) {
-  const std::vector<float> expected = answers_of(layer);
-  EXPECT_TRUE(same_bits(run(twin(), layer, threads), expected)) << "twin, " << threads << " threads: " << layer.text();
-  const KernelRow* row = fast(layer);
-  if (row == nullptr) return;
-  EXPECT_TRUE(same_bits(run(*row, layer, threads), expected))
-      << row->name << ", " << threads << " threads: " << layer.text();
+  expect_bits_in_forms(kFloatForms, layer, threads, answers_of(layer, answer_in_order));
 }
 
 // The numbers of one type: how many are in a vector, and what asks of a layer that every form gives its bits.
@@ -99,7 +69,7 @@ TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
     const Layer layer =
         finished(random, {.input_height = 2, .input_width = 2, .input_channels = channels, .output_channels = 1}, false,
                  false, {});
-    return twin().offer(layer.work()).has_value();
+    return row_named(kFloatForms[0]).offer(layer.work()).has_value();
   };
   EXPECT_TRUE(takes(2304));
   EXPECT_FALSE(takes(2305));
@@ -120,18 +90,9 @@ float half_answer_of(const Layer& layer, std::size_t index) {
   return static_cast<float>(std::min(std::max(sum, double{layer.range.min}), double{layer.range.max}));
 }
 
-// In every form that this processor has; the twin is one of them.
-void expect_halves(const Layer& rough, int threads) {
-  const Layer layer = in_halves(rough);
-  std::vector<float> expected;
-  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(half_answer_of(layer, i));
+void expect_halves(const Layer& layer, int threads) {
   EXPECT_FALSE(row_named(kHalfForms[0]).offer(layer.work())) << "of floats";
-  for (const std::string_view form : kHalfForms) {
-    const Work work = layer.work().in_halves().value();
-    if (form != kHalfForms[0] && !row_named(form).offer(work)) continue;
-    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
-        << form << ", " << threads << " threads: " << layer.text();
-  }
+  expect_halves_in_forms(kHalfForms, layer, threads, half_answer_of);
 }
 
 constexpr Numbers kHalves{.lanes = 8, .expect = expect_halves};
@@ -170,22 +131,15 @@ constexpr std::string_view kThreeLayers = R"(
 %6 = Add(%5, %2)
 )";
 
-// Beyond the range of float16, below its full precision, none, and no numbers.
 TEST(WovenHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
-  constexpr float kNone = std::numeric_limits<float>::quiet_NaN(), kAll = std::numeric_limits<float>::infinity();
-  constexpr std::array kSpecial{0.0F, -0.0F, 6e-8F, -5e-5F, 6.1e-5F, 1e-3F, 0.7F, -3.0F, 250.0F, 65504.0F, -6e4F};
   Random random(3);
-  for (const float rare : {0.5F, kNone, kAll, -kAll}) {
-    Layer layer = finished(random, {.input_height = 7, .input_width = 5, .input_channels = 16, .output_channels = 32},
-                           true, true, {});
-    const auto special = [&] { return kSpecial[pick_of(random, 0, kSpecial.size() - 1)]; };
-    std::ranges::generate(layer.input.mutable_data<float>(),
-                          [&] { return pick_of(random, 0, 99) == 0 ? rare : special(); });
-    std::ranges::generate(layer.added.mutable_data<float>(), special);
-    for (float& weight : layer.weights) weight = pick_of(random, 0, 3) == 0 ? special() / 64 : weight;
-    std::ranges::generate(layer.bias, special);
+  const Layer usual = finished(
+      random, {.input_height = 7, .input_width = 5, .input_channels = 16, .output_channels = 32}, true, true, {});
+  for_special_halves(random, usual, [&](Layer& layer) {
+    std::ranges::generate(layer.added.mutable_data<float>(), [&] { return special_half(random); });
+    std::ranges::generate(layer.bias, [&] { return special_half(random); });
     expect_halves(layer, 2);
-  }
+  });
 }
 
 // Beside XNNPACK, which has the values before and behind in float16, and converts the picture and the answer.
@@ -196,17 +150,8 @@ TEST(WovenHalf, GivesTheBitsOfXnnpackInANetwork) {
 %9 = Exp(%8)
 output %9
 )");
-  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false, .half = true});
-  EXPECT_EQ(expected.own, 0);
-  for (const std::string_view form : kHalfForms) {
-    for (const int threads : {1, 2, 4}) {
-      const NetworkAnswer found = answer_with(
-          graph, {.threads = threads, .own_kernels = false, .half = true, .forced_kernels = {std::string(form)}});
-      EXPECT_EQ(found.own, 4) << form << ": three layers and an addition";
-      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
-          << form << ", " << threads << " threads";
-    }
-  }
+  constexpr std::ptrdiff_t kOwn = 4;  // three layers and an addition
+  expect_answer_of_xnnpack(input_of(graph), graph, kHalfForms, kOwn, true);
 }
 
 // --- What it costs ---------------------------------------------------------------------------------------------------
@@ -215,8 +160,8 @@ output %9
 std::optional<double> cost_of(const ConvolutionShape& shape, bool has_bias) {
   Random random(1);
   const Layer layer = finished(random, shape, has_bias, false, {});
-  const KernelRow* row = fast(layer);
-  return row == nullptr ? std::nullopt : std::optional<double>(row->offer(layer.work())->cost);
+  const auto offer = row_named(kFloatForms[1]).offer(layer.work());
+  return offer ? std::optional<double>(offer->cost) : std::nullopt;
 }
 
 TEST(Woven, LeavesAProductOfOneRowToXnnpack) {
@@ -232,16 +177,6 @@ TEST(Woven, IsCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
   EXPECT_EQ(*cost < 1, !xnn::runs_in_order());
 }
 
-Tensor answer(const Graph& graph, const SessionOptions& options) {
-  auto session = Session::create(Graph(graph), options);
-  if (!session) throw std::runtime_error(describe(session.error()));
-  EXPECT_TRUE(session->set_input(0, seeded_tensor(DataType::kF32, session->inputs().front().shape, "x")));
-  EXPECT_TRUE(session->run());
-  const auto own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend);
-  EXPECT_EQ(own, options.forced_kernels.empty() ? 0 : 4);
-  return session->get_output(0);
-}
-
 TEST(Woven, GivesTheBitsOfXnnpack) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
@@ -249,12 +184,7 @@ TEST(Woven, GivesTheBitsOfXnnpack) {
   const Graph graph = graph_of(std::string(kThreeLayers) + R"(%7 = Conv(%6, w4:f32[9,20,1,1]#w4) {strides=[2,2]}
 output %7
 )");
-  const Tensor expected = answer(graph, {.own_kernels = false});
-  for (const int threads : {1, 2, 4}) {
-    const Tensor found =
-        answer(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {"woven_f32__scalar"}});
-    EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << threads << " threads";
-  }
+  expect_answer_of_xnnpack(input_of(graph), graph, Forms(kFloatForms).first(1), 4);
 }
 
 }  // namespace
