@@ -10,21 +10,12 @@
 
 #include "camera/preprocess/resample/plane_boxes.h"
 #include "camera/preprocess/resample/plane_resample.h"
+#include "tests/unit/camera_kernels/made_bytes.h"
 
 namespace kinglet::camera {
 namespace {
 
 constexpr std::uint32_t kSeeds = 600;
-
-// Noise, or only the darkest and the brightest, where sums are largest.
-std::vector<std::uint8_t> make_bytes(std::mt19937& random, std::size_t count) {
-  const bool extreme = random() % 2 == 0;
-  std::vector<std::uint8_t> bytes(count);
-  for (std::uint8_t& byte : bytes) {
-    byte = static_cast<std::uint8_t>(extreme ? (random() % 4 == 0 ? 0 : 255) : random() % 256);
-  }
-  return bytes;
-}
 
 struct Form {
   const char* name;

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/unit/camera_kernels/made_bytes.h"
+
 namespace kinglet::camera {
 namespace {
 
@@ -23,16 +25,6 @@ std::vector<std::int16_t> make_weights(std::mt19937& random, std::size_t count) 
   // The last one takes the rest where it fits; sums beyond the ends are part of the test.
   weights.back() = static_cast<std::int16_t>(std::clamp(rest, -16000, 20000));
   return weights;
-}
-
-// Noise, or only the darkest and the brightest, where sums leave the range.
-std::vector<std::uint8_t> make_bytes(std::mt19937& random, std::size_t count) {
-  const bool extreme = random() % 2 == 0;
-  std::vector<std::uint8_t> bytes(count);
-  for (std::uint8_t& byte : bytes) {
-    byte = static_cast<std::uint8_t>(extreme ? (random() % 2) * 255 : random() % 256);
-  }
-  return bytes;
 }
 
 TEST(PlaneKernels, BlendRowsAsTheScalarTwinDoes) {

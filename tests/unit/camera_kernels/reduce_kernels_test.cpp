@@ -10,21 +10,12 @@
 #include <vector>
 
 #include "camera/preprocess/yuv_resample.h"
+#include "tests/unit/camera_kernels/made_bytes.h"
 
 namespace kinglet::camera {
 namespace {
 
 constexpr std::uint32_t kSeeds = 300;
-
-// Noise, or only the darkest and the brightest, where sums are largest.
-std::vector<std::uint8_t> make_bytes(std::mt19937& random, std::size_t count) {
-  const bool extreme = random() % 2 == 0;
-  std::vector<std::uint8_t> bytes(count);
-  for (std::uint8_t& byte : bytes) {
-    byte = static_cast<std::uint8_t>(extreme ? (random() % 4 == 0 ? 0 : 255) : random() % 256);
-  }
-  return bytes;
-}
 
 // `count` weights that add up to one, none above 127, then zeros.
 void add_weights(std::mt19937& random, std::size_t count, std::size_t window, std::vector<std::uint8_t>& to) {
