@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
@@ -19,7 +20,12 @@ class Pulse {
 
   // Of the thread itself, which comes round again within `longest` as far as it is up to it: a wait has such an end,
   // and work goes on at once.
-  void beat(SteadyClock::duration longest = {});
+  void beat(SteadyClock::duration longest = {}) {
+    if (thread_ == 0) thread_ = ::gettid();
+    const SteadyTime now = SteadyClock::now();
+    last_ = now;
+    by_ = now + longest;
+  }
   // Of the thread itself: it ends, or waits for something that has no end of its own. Nothing is promised.
   void rest() { by_ = SteadyTime::max(); }
 

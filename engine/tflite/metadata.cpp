@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/tflite/metadata.h"
 
-#include <dlfcn.h>
 #include <zip.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/format.h"
+#include "engine/base/loaded_library.h"
 #include "engine/base/text.h"
 #include "engine/recipe/labels.h"
 #include "engine/tflite/metadata_generated.h"
@@ -22,56 +22,29 @@ namespace {
 constexpr std::uint64_t kMostBytes = 1U << 20U;
 constexpr zip_int64_t kMostFiles = 1000;
 
-// Not linked: only a file like this is looked into for attached ones, and every command would have the pages of three
-// libraries. Loaded by its soname.
-struct ZipLibrary {
-  decltype(&::zip_error_init) error_init = nullptr;
-  decltype(&::zip_error_fini) error_fini = nullptr;
-  decltype(&::zip_error_code_zip) error_code = nullptr;
-  decltype(&::zip_error_strerror) error_text = nullptr;
-  decltype(&::zip_source_buffer_create) source_of = nullptr;
-  decltype(&::zip_source_free) source_free = nullptr;
-  decltype(&::zip_open_from_source) open = nullptr;
-  decltype(&::zip_discard) discard = nullptr;
-  decltype(&::zip_get_error) get_error = nullptr;
-  decltype(&::zip_stat_init) stat_init = nullptr;
-  decltype(&::zip_stat) stat = nullptr;
-  decltype(&::zip_get_num_entries) count = nullptr;
-  decltype(&::zip_get_name) name = nullptr;
-  decltype(&::zip_fopen_index) open_file = nullptr;
-  decltype(&::zip_fread) read = nullptr;
-  decltype(&::zip_fclose) close_file = nullptr;
+// For labels behind a model alone; it brings two libraries more.
+struct ZipLibrary : LoadedLibrary {
+  static constexpr const char* kSoname = "libzip.so.5";
+  static constexpr const char* kPackage = "libzip5";
+  ZipLibrary() : LoadedLibrary(kSoname) {}
+
+  KINGLET_LOADED(error_init, zip_error_init);
+  KINGLET_LOADED(error_fini, zip_error_fini);
+  KINGLET_LOADED(error_code, zip_error_code_zip);
+  KINGLET_LOADED(error_text, zip_error_strerror);
+  KINGLET_LOADED(source_of, zip_source_buffer_create);
+  KINGLET_LOADED(source_free, zip_source_free);
+  KINGLET_LOADED(open, zip_open_from_source);
+  KINGLET_LOADED(discard, zip_discard);
+  KINGLET_LOADED(get_error, zip_get_error);
+  KINGLET_LOADED(stat_init, zip_stat_init);
+  KINGLET_LOADED(stat, zip_stat);
+  KINGLET_LOADED(count, zip_get_num_entries);
+  KINGLET_LOADED(name, zip_get_name);
+  KINGLET_LOADED(open_file, zip_fopen_index);
+  KINGLET_LOADED(read, zip_fread);
+  KINGLET_LOADED(close_file, zip_fclose);
 };
-
-template <typename Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-std::optional<ZipLibrary> load_zip() {
-  void* library = ::dlopen("libzip.so.5", RTLD_NOW | RTLD_LOCAL);
-  ZipLibrary zip;
-  if (library == nullptr || !find(library, "zip_error_init", zip.error_init) ||
-      !find(library, "zip_error_fini", zip.error_fini) || !find(library, "zip_error_code_zip", zip.error_code) ||
-      !find(library, "zip_error_strerror", zip.error_text) ||
-      !find(library, "zip_source_buffer_create", zip.source_of) || !find(library, "zip_source_free", zip.source_free) ||
-      !find(library, "zip_open_from_source", zip.open) || !find(library, "zip_discard", zip.discard) ||
-      !find(library, "zip_get_error", zip.get_error) || !find(library, "zip_stat_init", zip.stat_init) ||
-      !find(library, "zip_stat", zip.stat) || !find(library, "zip_get_num_entries", zip.count) ||
-      !find(library, "zip_get_name", zip.name) || !find(library, "zip_fopen_index", zip.open_file) ||
-      !find(library, "zip_fread", zip.read) || !find(library, "zip_fclose", zip.close_file)) {
-    return std::nullopt;
-  }
-  return zip;
-}
-
-// kUnavailable: it is not installed. Loaded once and never given back.
-Result<const ZipLibrary*> zip_library() {
-  static const std::optional<ZipLibrary> library = load_zip();
-  if (!library) return fail(ErrorCode::kUnavailable, "libzip.so.5 is not installed", {}, "apt install libzip5");
-  return &*library;
-}
 
 // Where every zip has the record that ends it (APPNOTE.TXT, 4.3.16): 22 bytes and a comment.
 bool may_end_with_zip(std::string_view bytes) {
@@ -101,7 +74,7 @@ class AttachedFiles {
 
 Result<std::optional<AttachedFiles>> AttachedFiles::open(std::string_view bytes) {
   if (!may_end_with_zip(bytes)) return std::nullopt;
-  const ZipLibrary& zip = *KINGLET_TRY(zip_library());
+  const ZipLibrary& zip = *KINGLET_TRY(loaded_library<ZipLibrary>());
   zip_error_t error;
   zip.error_init(&error);
   zip_source_t* source = zip.source_of(bytes.data(), bytes.size(), 0, &error);
