@@ -17,7 +17,10 @@ TEST = re.compile(r"^add_test\(\[=\[(.+?)\]=\] (.*)\)$")
 
 
 def case_names(source):
-    text = source.read_text(encoding="utf-8", errors="replace")
+    try:
+        text = source.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        sys.exit(f"test-targets.py: {source} has gone since the build was configured: ./dev build tests does that anew")
     prefixes = {suite: prefix for prefix, suite in PREFIX.findall(text)}
     for suite, case in CASE.findall(text):
         prefix = prefixes.get(suite)

@@ -26,7 +26,13 @@ alone_in() {
   return "$status"
 }
 
-configure() { alone_in "$1" configure_folder "$1"; }
+# configure PRESET: then its folder knows the sources that are there now.
+configure() { alone_in "$1" configure_anew "$1"; }
+
+configure_anew() {
+  configure_folder "$1"
+  quietly cmake --build "$repository/build/$1" --target build.ninja || exit 1
+}
 
 configure_folder() {
   local preset=$1

@@ -22,6 +22,17 @@ expect 'tree\.arrows'
 expect 'ThereIsNoSuchTest' unknown
 expect 'keyboard_test' bin/kingletd
 
+# A source that was renamed is told in one line, until the build is configured again.
+stale=$(mktemp -d)
+printf 'old_test\t%s/gone_test.cpp\n' "$stale" >"$stale/test_programs.txt"
+status=0
+told=$("$KINGLET_SOURCE/cross/test-targets.py" "$stale" 'Old\.' 2>&1) || status=$?
+rm -r "$stale"
+[[ $status == 1 && $told == "test-targets.py: $stale/gone_test.cpp has gone"* && $told != *$'\n'* ]] || {
+  echo "FAILED: of a source that has gone is told, with exit code $status: $told"
+  exit 1
+}
+
 # expect_run "ARGUMENTS" LINE...: what ./dev test with these does: groups, builds, ctest.
 expect_run() {
   local arguments=$1 wanted found
