@@ -46,6 +46,24 @@ class ClipRecorderTest : public ::testing::Test {
     recorder.visit_began(visit, begins);
     return widths(recorder.visit_ended(visit));
   }
+  struct RoomEnded {
+    int lines;
+    std::vector<int> widths;  // of a clip that begins then
+  };
+  // Of a camera with such pictures.
+  RoomEnded where_room_ends(int width, int height) {
+    std::atomic<std::uint64_t> room = 100'000'000;
+    std::atomic<int> lines = 0;
+    ClipRecorder recorder({.limits = kLarge, .room = [&] { return room.load(); }},
+                          [&](LogLevel, std::string_view) { ++lines; });
+    const SteadyTime begin = SteadyClock::now();
+    offer(recorder, gray(width, height), begin);
+    (void)settled(recorder, 1);
+    room = 1;
+    offer(recorder, gray(width, height), begin + seconds(1));
+    (void)settled(recorder, 2);
+    return {.lines = lines, .widths = widths_of_clip(recorder, begin + seconds(1))};
+  }
 };
 
 TEST_F(ClipRecorderTest, FramesAreMadeSmallAndComeWithTheVisit) {
@@ -126,18 +144,9 @@ TEST_F(ClipRecorderTest, EachPictureOfAVisitsFirstSecondsIsTakenWhetherItMovesOr
 }
 
 TEST_F(ClipRecorderTest, PicturesAreSmallWhereTheDayHasNoRoomForLargeOnes) {
-  std::atomic<std::uint64_t> room = 100'000'000;
-  int lines = 0;
-  ClipRecorder recorder({.limits = kLarge, .room = [&] { return room.load(); }},
-                        [&](LogLevel, std::string_view) { ++lines; });
-  const SteadyTime begin = SteadyClock::now();
-  offer(recorder, gray(1280, 720), begin);
-  (void)settled(recorder, 1);
-  room = 1;
-  offer(recorder, gray(1280, 720), begin + seconds(1));
-  (void)settled(recorder, 2);
+  const auto [lines, widths] = where_room_ends(1280, 720);
   EXPECT_EQ(lines, 1);
-  EXPECT_EQ(widths_of_clip(recorder, begin + seconds(1)), (std::vector<int>{640}));
+  EXPECT_EQ(widths, (std::vector<int>{640}));
 }
 
 TEST_F(ClipRecorderTest, AClipThatIsBeingTakenKeepsItsSize) {
@@ -209,19 +218,7 @@ TEST_F(ClipRecorderTest, RawFramesThatBeganSmallBecomeLargeWhenThereIsRoom) {
   EXPECT_GT(settled(recorder, 2).bytes, small + 110'000U);
 }
 
-TEST_F(ClipRecorderTest, NothingIsSaidOfACameraWhosePicturesAreSmall) {
-  std::atomic<std::uint64_t> room = 100'000'000;
-  std::atomic<int> lines = 0;
-  ClipRecorder recorder({.limits = kLarge, .room = [&] { return room.load(); }},
-                        [&](LogLevel, std::string_view) { ++lines; });
-  const SteadyTime begin = SteadyClock::now();
-  offer(recorder, gray(640, 480), begin);
-  (void)settled(recorder, 1);
-  room = 1;
-  offer(recorder, gray(640, 480), begin + seconds(1));
-  (void)settled(recorder, 2);
-  EXPECT_EQ(lines, 0);
-}
+TEST_F(ClipRecorderTest, NothingIsSaidOfACameraWhosePicturesAreSmall) { EXPECT_EQ(where_room_ends(640, 480).lines, 0); }
 
 TEST_F(ClipRecorderTest, AVisitThatIsKnownLateDoesNotEndTheFirstSecondsOfAnother) {
   ClipRecorder recorder({.limits = kLarge}, {});

@@ -122,15 +122,17 @@ TEST_F(LineDetectorTest, ATrackWithoutANameHasItsWord) {
   EXPECT_THAT(said, ::testing::Contains("animal"));
 }
 
+ReplayOptions drawn_scene(std::chrono::seconds length) {
+  return {.classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
+          .detector = {},
+          .line = {.look = {.propose = ProposedBy::kMotion}},
+          .source = {.spec = "demo:1", .width = 640, .height = 360},
+          .length = length};
+}
+
 // All that it finds it calls a cat, and the drawn birds are named as without it.
 TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
-  ReplayOptions options{
-      .classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
-      .detector = {},
-      .line = {.look = {.propose = ProposedBy::kMotion}},
-      .source = {.spec = "demo:1", .width = 640, .height = 360},
-      .length = std::chrono::seconds(60),
-  };
+  ReplayOptions options = drawn_scene(std::chrono::seconds(60));
   const ReplayReport alone = replay(options).value();
   options.detector.model = kinglet::testing::write_colour_detector(folder_.path());
   kinglet::testing::write_text(folder_.path() / "colours.labels.txt", "cat\ncat\ncat\n");
@@ -150,13 +152,7 @@ TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
 
 // All that it finds it calls a bird, in boxes that are none's, and no bird is lost by it.
 TEST_F(LineDetectorTest, BirdsThatItSeesEverywhereHideNone) {
-  ReplayOptions options{
-      .classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
-      .detector = {},
-      .line = {.look = {.propose = ProposedBy::kMotion}},
-      .source = {.spec = "demo:1", .width = 640, .height = 360},
-      .length = std::chrono::seconds(30),
-  };
+  ReplayOptions options = drawn_scene(std::chrono::seconds(30));
   const auto named = [](const ReplayReport& report) {
     std::vector<std::string> names;
     for (const auto& one : report.visits) names.emplace_back(one.visit.species_id());
