@@ -38,20 +38,23 @@ KINGLET_AVX2 Four each(const Four& sums) {
   return {change(sums.a), change(sums.b), change(sums.c), change(sums.d)};
 }
 
+// What puts registers together works in halves: those of four bytes of each of them, the front ones first.
+KINGLET_AVX2 void store_fours(__m256i fours, std::uint8_t* out) {
+  store_32(out, _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+}
+KINGLET_AVX2 void store_16(std::uint8_t* to, __m128i bytes) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes); }
+
 // Sums of 32 bits, of which an output has `kSums` that stand beside each other.
 template <int kSums>
 KINGLET_AVX2 void store_means(const Four& sums, const Rounding& rounding, std::uint8_t* out) {
-  // Packing works in halves: each has the halves of one after the other.
   const __m256i front = _mm256_packus_epi32(sums.a, sums.b);
   const __m256i back = _mm256_packus_epi32(sums.c, sums.d);
   if constexpr (kSums == 1) {
-    const __m256i bytes = _mm256_packus_epi16(mean_of(front, rounding), mean_of(back, rounding));
-    store_32(out, _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    store_fours(_mm256_packus_epi16(mean_of(front, rounding), mean_of(back, rounding)), out);
   } else {
     const __m256i words = mean_of(_mm256_packus_epi32(in_pairs(front), in_pairs(back)), rounding);
     const __m256i bytes = _mm256_packus_epi16(words, words);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
-                     _mm_unpacklo_epi16(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
+    store_16(out, _mm_unpacklo_epi16(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
   }
 }
 
@@ -59,17 +62,23 @@ KINGLET_AVX2 __m256i paired_bytes(const std::uint8_t* from) {
   return _mm256_maddubs_epi16(load_32(from), _mm256_set1_epi8(1));
 }
 
-template <std::size_t kSide>
-KINGLET_AVX2 void plain_block_avx2(const BoxRows& from, const Outputs& out) {
-  Four sums{paired_bytes(from.top), paired_bytes(from.top + 32), paired_bytes(from.top + 64),
-            paired_bytes(from.top + 96)};
+// The rows' sums of 16 bits.
+template <__m256i (*pair)(const std::uint8_t*)>
+[[gnu::always_inline]] KINGLET_AVX2 inline Four row_sums(const BoxRows& from) {
+  Four sums{pair(from.top), pair(from.top + 32), pair(from.top + 64), pair(from.top + 96)};
   for (std::size_t i = 1; i < from.rows; ++i) {
     const std::uint8_t* row = from.top + i * from.stride;
-    sums.a = _mm256_add_epi16(sums.a, paired_bytes(row));
-    sums.b = _mm256_add_epi16(sums.b, paired_bytes(row + 32));
-    sums.c = _mm256_add_epi16(sums.c, paired_bytes(row + 64));
-    sums.d = _mm256_add_epi16(sums.d, paired_bytes(row + 96));
+    sums.a = _mm256_add_epi16(sums.a, pair(row));
+    sums.b = _mm256_add_epi16(sums.b, pair(row + 32));
+    sums.c = _mm256_add_epi16(sums.c, pair(row + 64));
+    sums.d = _mm256_add_epi16(sums.d, pair(row + 96));
   }
+  return sums;
+}
+
+template <std::size_t kSide>
+KINGLET_AVX2 void plain_block_avx2(const BoxRows& from, const Outputs& out) {
+  const Four sums = row_sums<paired_bytes>(from);
   const Rounding rounding(kSide * from.rows, from.halves_down);
   if constexpr (kSide == 4) {
     store_means<1>(each<in_pairs>(sums), rounding, out[0]);
@@ -105,22 +114,85 @@ KINGLET_AVX2 Alternate alternate_sums(const BoxRows& from) {
   return sums;
 }
 
+// Bytes of one row: of each four those that stand first, third, second and fourth.
+KINGLET_AVX2 Four by_place(const std::uint8_t* row) {
+  const __m256i order = _mm256_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15,  //
+                                         0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15);
+  const auto fours = [&](std::size_t at) KINGLET_AVX2 { return _mm256_shuffle_epi8(load_32(row + at), order); };
+  const Four of{fours(0), fours(32), fours(64), fours(96)};
+  const Four woven{_mm256_unpacklo_epi32(of.a, of.b), _mm256_unpacklo_epi32(of.c, of.d),
+                   _mm256_unpackhi_epi32(of.a, of.b), _mm256_unpackhi_epi32(of.c, of.d)};
+  return {_mm256_unpacklo_epi64(woven.a, woven.b), _mm256_unpackhi_epi64(woven.a, woven.b),
+          _mm256_unpacklo_epi64(woven.c, woven.d), _mm256_unpackhi_epi64(woven.c, woven.d)};
+}
+KINGLET_AVX2 __m256i mean_of_two(__m256i a, __m256i b, bool halves_down) {
+  const __m256i up = _mm256_avg_epu8(a, b);
+  return halves_down ? _mm256_sub_epi8(up, _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1))) : up;
+}
+
+KINGLET_AVX2 void pairs_of_row(const BoxRows& from, const Outputs& out) {
+  const Four bytes = by_place(from.top);
+  store_fours(mean_of_two(bytes.a, bytes.b, from.halves_down), out[0]);
+  store_fours(mean_of_two(bytes.c, bytes.d, from.halves_down), out[1]);
+}
+
+// Whose U and V are what they were.
+KINGLET_AVX2 void yuyv_of_row(const BoxRows& from, const Outputs& out) {
+  const Four bytes = by_place(from.top);
+  store_fours(mean_of_two(bytes.a, bytes.b, from.halves_down), out[0]);
+  store_fours(bytes.c, out[1]);
+  store_fours(bytes.d, out[2]);
+}
+
 template <std::size_t kSide>
 KINGLET_AVX2 void pairs_block_avx2(const BoxRows& from, const Outputs& out) {
+  if (kSide == 2 && from.rows == 1) return pairs_of_row(from, out);
   const Alternate sums = alternate_sums(from);
   const Rounding rounding(kSide * from.rows, from.halves_down);
   store_means<kSide / 2>(each<in_pairs>(sums.first), rounding, out[0]);
   store_means<kSide / 2>(each<in_pairs>(sums.second), rounding, out[1]);
 }
 
-template <std::size_t kSide>
-KINGLET_AVX2 void yuyv_block_avx2(const BoxRows& from, const Outputs& out) {
+KINGLET_AVX2 void yuyv_twos_avx2(const BoxRows& from, const Outputs& out) {
+  if (from.rows == 1) return yuyv_of_row(from, out);
   const Alternate sums = alternate_sums(from);
-  const Rounding rounding(kSide * from.rows, from.halves_down);
-  const Rounding coarse(kSide / 2 * from.rows, from.halves_down);
-  store_means<kSide / 2>(each<in_pairs>(sums.first), rounding, out[0]);
-  store_means<kSide / 2>(each<of_first>(sums.second), coarse, out[1]);
-  store_means<kSide / 2>(each<of_second>(sums.second), coarse, out[2]);
+  const Rounding rounding(2 * from.rows, from.halves_down);
+  const Rounding coarse(from.rows, from.halves_down);
+  store_means<1>(each<in_pairs>(sums.first), rounding, out[0]);
+  store_means<1>(each<of_first>(sums.second), coarse, out[1]);
+  store_means<1>(each<of_second>(sums.second), coarse, out[2]);
+}
+
+// Of each eight bytes the sums of two Ys, of two more, of both Us and of both Vs.
+KINGLET_AVX2 __m256i yyuv_sums(const std::uint8_t* from) {
+  const __m256i order = _mm256_setr_epi8(0, 2, 4, 6, 1, 5, 3, 7, 8, 10, 12, 14, 9, 13, 11, 15,  //
+                                         0, 2, 4, 6, 1, 5, 3, 7, 8, 10, 12, 14, 9, 13, 11, 15);
+  return _mm256_maddubs_epi16(_mm256_shuffle_epi8(load_32(from), order), _mm256_set1_epi8(1));
+}
+// A box's Y, and twice its U, which then has as many samples; its V.
+KINGLET_AVX2 __m256i y_and_u(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi64x(0x0000000200010001)); }
+KINGLET_AVX2 __m256i v_alone(__m256i sums) { return _mm256_srli_epi64(sums, 48); }
+
+// Sums of sixteen boxes in 32 bits, two kinds by turns: eight means of the first kind in each half, then of the other.
+KINGLET_AVX2 __m256i parted_means(const Four& sums, __m256i add, int shift) {
+  const auto means = [&](__m256i a, __m256i b) KINGLET_AVX2 {
+    return _mm256_srl_epi16(_mm256_add_epi16(_mm256_packus_epi32(a, b), add), _mm_cvtsi32_si128(shift));
+  };
+  const __m256i order = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,  //
+                                         0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+  return _mm256_shuffle_epi8(_mm256_packus_epi16(means(sums.a, sums.b), means(sums.c, sums.d)), order);
+}
+
+KINGLET_AVX2 void yuyv_fours_avx2(const BoxRows& from, const Outputs& out) {
+  const Four sums = row_sums<yyuv_sums>(from);
+  const Rounding rounding(4 * from.rows, from.halves_down);
+  const Rounding coarse(2 * from.rows, from.halves_down);
+  const __m256i yu =
+      parted_means(each<y_and_u>(sums), _mm256_set1_epi32(rounding.add | (2 * coarse.add << 16)), rounding.shift);
+  const __m256i v = parted_means(each<v_alone>(sums), _mm256_set1_epi16(coarse.add), coarse.shift);
+  store_16(out[0], _mm_unpacklo_epi16(_mm256_castsi256_si128(yu), _mm256_extracti128_si256(yu, 1)));
+  store_16(out[1], _mm_unpackhi_epi16(_mm256_castsi256_si128(yu), _mm256_extracti128_si256(yu, 1)));
+  store_16(out[2], _mm_unpacklo_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
 }
 
 template <BoxKernels::Means scalar, Block two, Block four, std::size_t kSampleBytes>
@@ -180,6 +252,7 @@ KINGLET_AVX512 void pairs_block_avx512(const BoxRows& from, const Outputs& out) 
 
 template <std::size_t kSide>
 KINGLET_AVX512 void yuyv_block_avx512(const BoxRows& from, const Outputs& out) {
+  if (kSide == 2 && from.rows == 1) return yuyv_of_row(from, out);
   constexpr std::size_t kOutputs = 32 / kSide;
   const Rounding rounding(kSide * from.rows, from.halves_down);
   const Rounding coarse(kSide / 2 * from.rows, from.halves_down);
@@ -207,7 +280,7 @@ constexpr BoxKernels kAvx512{"avx512",
 constexpr BoxKernels kAvx2{"avx2",
                            {means_avx2<plain_scalar, plain_block_avx2<2>, plain_block_avx2<4>, 1>,
                             means_avx2<pairs_scalar, pairs_block_avx2<2>, pairs_block_avx2<4>, 2>,
-                            means_avx2<yuyv_scalar, yuyv_block_avx2<2>, yuyv_block_avx2<4>, 2>}};
+                            means_avx2<yuyv_scalar, yuyv_twos_avx2, yuyv_fours_avx2, 2>}};
 
 }  // namespace kinglet::camera::box
 #endif

@@ -2,7 +2,7 @@
 // Why: the quickest way for video that becomes smaller, where 1080 rows would cost more than they give: the same filter
 // as PlaneResample with weights of 7 bits, bytes between its two steps, and channels that are interleaved taken apart
 // once the rows are few. Of a picture's bytes three of four are those of the fine way, the others one more or less,
-// seldom two. What becomes less than a quarter along an axis is put into boxes first (plane_boxes.h).
+// seldom two. What becomes a quarter or less along an axis is put into boxes first (plane_boxes.h).
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,6 @@ KINGLET_AVX2 void split_avx2(const std::uint8_t* pairs, std::size_t count, std::
 
 template <std::size_t kWindow>
 KINGLET_AVX2 __m128i dot_avx2(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
-  if constexpr (kWindow == kHalfWindow) return _mm_maddubs_epi16(load_8(row), load_8(weights));
   const std::size_t window = kWindow > 0 ? kWindow : any_window;
   __m128i sums = _mm_maddubs_epi16(load_16(row), load_16(weights));
   for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
@@ -128,6 +127,24 @@ KINGLET_AVX2 void narrow_block_avx2(const std::uint8_t* row, const std::int32_t*
   _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(words, words));
 }
 
+// Eight windows of 8 bytes, two in a half of a register.
+KINGLET_AVX2 void narrow_halves_avx2(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                                     std::size_t /*window*/, std::uint8_t* out) {
+  const auto two = [&](std::size_t i)
+                       KINGLET_AVX2 { return _mm_unpacklo_epi64(load_8(row + first[i]), load_8(row + first[i + 1])); };
+  // Both halves of the sums of four outputs.
+  const auto four = [&](std::size_t i) KINGLET_AVX2 {
+    const __m256i products =
+        _mm256_maddubs_epi16(_mm256_set_m128i(two(i + 2), two(i)), load_32(weights + i * kHalfWindow));
+    return _mm256_madd_epi16(products, _mm256_set1_epi16(1));
+  };
+  const __m256i sums = _mm256_add_epi32(_mm256_hadd_epi32(four(0), four(4)), _mm256_set1_epi32(kHalf));
+  const __m256i words = _mm256_packus_epi32(_mm256_srli_epi32(sums, kSmallBits), _mm256_setzero_si256());
+  const __m256i bytes = _mm256_packus_epi16(words, words);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out),
+                   _mm_unpacklo_epi16(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
+}
+
 KINGLET_AVX512 void blend_block_avx512(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights,
                                        std::int32_t count, std::uint8_t* out) {
   __m512i low = _mm512_set1_epi16(kHalf);
@@ -155,7 +172,7 @@ KINGLET_AVX512 void narrow_halves_avx512(const std::uint8_t* row, const std::int
 
 constexpr auto narrow_avx512 = narrow_row<narrow_halves_avx512, narrow_block_avx2<kByteLanes>,
                                           narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>;
-constexpr auto narrow_avx2 = narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>,
+constexpr auto narrow_avx2 = narrow_row<narrow_halves_avx2, narrow_block_avx2<kByteLanes>,
                                         narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>;
 
 #define KINGLET_VBMI __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vnni,avx512vbmi")))
