@@ -46,9 +46,7 @@ TEST(Denormals, AreZeroAmongTheNumbersAndTheWeightsOfEveryKernel) {
 
 // Of pixels that have no other numbers, and of pixels that have some.
 TEST(Denormals, GiveTheBitsOfXnnpack) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
-#endif
+  if (!xnnpack_fuses()) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
   const Graph graph = graph_of(R"(
 %x = input f32[1,32,12,12]
 %1 = Conv(%x, w:f32[320,32,1,1]#w)

@@ -33,6 +33,15 @@ inline NetworkAnswer answer_to(const Tensor& input, const Graph& graph, const Se
           .own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend)};
 }
 
+// A product and its sum are rounded once.
+inline bool xnnpack_fuses() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("fma") != 0;
+#else
+  return true;
+#endif
+}
+
 // In each of these forms, with several threads, `own` steps are ours and the answer has XNNPACK's bits. Returns that.
 inline Tensor expect_answer_of_xnnpack(const Tensor& input, const Graph& graph, std::span<const char* const> forms,
                                        std::ptrdiff_t own, bool half = false) {

@@ -91,9 +91,7 @@ TEST(Panels, AreForWeightsThatNoCacheHoldsAndForSomeRows) {
 
 // Products of matrices in each of their spellings, also over values of four axes, which lie as their shapes say.
 TEST(Panels, GiveTheBitsOfXnnpackInProductsOfMatrices) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
-#endif
+  if (!xnnpack_fuses()) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
   const Graph graph = graph_of(R"(
 %x = input f32[1,5,7,36]
 %1 = MatMul(%x, w1:f32[36,64]#w1)

@@ -178,9 +178,7 @@ TEST(Woven, IsCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
 }
 
 TEST(Woven, GivesTheBitsOfXnnpack) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
-#endif
+  if (!xnnpack_fuses()) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
   const Graph graph = graph_of(std::string(kThreeLayers) + R"(%7 = Conv(%6, w4:f32[9,20,1,1]#w4) {strides=[2,2]}
 output %7
 )");

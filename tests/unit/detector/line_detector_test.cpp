@@ -13,6 +13,7 @@
 #include "daemon/line/frame_line.h"
 #include "daemon/line/replay.h"
 #include "daemon/line/replay_input.h"
+#include "engine/base/format.h"
 #include "tests/support/made_detector.h"
 #include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
@@ -122,24 +123,30 @@ TEST_F(LineDetectorTest, ATrackWithoutANameHasItsWord) {
   EXPECT_THAT(said, ::testing::Contains("animal"));
 }
 
-ReplayOptions drawn_scene(std::chrono::seconds length) {
-  return {.classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
-          .detector = {},
-          .line = {.look = {.propose = ProposedBy::kMotion}},
-          .source = {.spec = "demo:1", .width = 640, .height = 360},
-          .length = length};
-}
-
-// All that it finds it calls a cat, and the drawn birds are named as without it.
-TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
-  ReplayOptions options = drawn_scene(std::chrono::seconds(60));
-  const ReplayReport alone = replay(options).value();
-  options.detector.model = kinglet::testing::write_colour_detector(folder_.path());
-  kinglet::testing::write_text(folder_.path() / "colours.labels.txt", "cat\ncat\ncat\n");
-  kinglet::testing::write_text(folder_.path() / "colours.recipe.json",
+struct DrawnScene {
+  ReplayReport alone;
+  ReplayReport with;  // a detector that calls all that it finds one thing
+};
+DrawnScene drawn_scene(std::chrono::seconds length, const std::filesystem::path& folder, std::string_view thing) {
+  ReplayOptions options{
+      .classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
+      .detector = {},
+      .line = {.look = {.propose = ProposedBy::kMotion}},
+      .source = {.spec = "demo:1", .width = 640, .height = 360},
+      .length = length,
+  };
+  ReplayReport alone = replay(options).value();
+  options.detector.model = kinglet::testing::write_colour_detector(folder);
+  kinglet::testing::write_text(folder / "colours.labels.txt", format_text("{0}\n{0}\n{0}\n", thing));
+  kinglet::testing::write_text(folder / "colours.recipe.json",
                                R"({"preset": "yolox", "color_order": "rgb", "std": 255,
                                    "boxes": {"strides": [16], "least_score": 0.02}})");
-  const ReplayReport with = replay(options).value();
+  return {.alone = std::move(alone), .with = replay(options).value()};
+}
+
+// The drawn birds are named as without it.
+TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
+  const auto [alone, with] = drawn_scene(std::chrono::seconds(60), folder_.path(), "cat");
   EXPECT_GT(with.detector.found[std::to_underlying(Being::kAnimal)], 10U);
   EXPECT_EQ(with.detector.found[std::to_underlying(Being::kBird)], 0U);
   ASSERT_GT(alone.visits.size(), 0U);
@@ -150,22 +157,15 @@ TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
   }
 }
 
-// All that it finds it calls a bird, in boxes that are none's, and no bird is lost by it.
+// In boxes that are none's; no bird is lost by it.
 TEST_F(LineDetectorTest, BirdsThatItSeesEverywhereHideNone) {
-  ReplayOptions options = drawn_scene(std::chrono::seconds(30));
+  const auto [alone, with] = drawn_scene(std::chrono::seconds(30), folder_.path(), "bird");
   const auto named = [](const ReplayReport& report) {
     std::vector<std::string> names;
     for (const auto& one : report.visits) names.emplace_back(one.visit.species_id());
     return names;
   };
-  const ReplayReport alone = replay(options).value();
   ASSERT_GT(alone.visits.size(), 0U);
-  options.detector.model = kinglet::testing::write_colour_detector(folder_.path());
-  kinglet::testing::write_text(folder_.path() / "colours.labels.txt", "bird\nbird\nbird\n");
-  kinglet::testing::write_text(folder_.path() / "colours.recipe.json",
-                               R"({"preset": "yolox", "color_order": "rgb", "std": 255,
-                                   "boxes": {"strides": [16], "least_score": 0.02}})");
-  const ReplayReport with = replay(options).value();
   EXPECT_GT(with.detector.found[std::to_underlying(Being::kBird)], 10U);
   EXPECT_GT(with.detector.tightened + with.detector.merged, 0U);
   for (const std::string& name : named(alone)) EXPECT_THAT(named(with), ::testing::Contains(name));
