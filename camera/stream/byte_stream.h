@@ -2,6 +2,7 @@
 // Why: where bytes come from that hold frames: a program's output, an answer over HTTP.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -18,6 +19,11 @@ class ByteStream {
   // Some bytes into `out`; 0 at the deadline or after close(). kUnavailable: the stream is over, why stands in the
   // message; what came before was read already.
   [[nodiscard]] virtual Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) = 0;
+
+  // The same of at most `count` bytes, 1 or more, that nobody wants; `scratch` may be written to.
+  [[nodiscard]] virtual Result<std::size_t> drop(std::size_t count, std::span<std::byte> scratch, SteadyTime deadline) {
+    return read(scratch.first(std::min(count, scratch.size())), deadline);
+  }
 
   // Wakes a waiting read() for good and ends what gives the bytes. Takes at most a second and a half. Idempotent.
   virtual void close() = 0;

@@ -34,6 +34,7 @@ Result<std::unique_ptr<ChildStream>> ChildStream::open(const ChildStreamOptions&
   // Only this end: programs expect an output that waits.
   ::fcntl(stream->frames_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(stream->frames_.get(), F_SETPIPE_SZ, kPipeBytes);
+  stream->nowhere_ = FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   stream->wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stream->wake_.valid()) return fail(ErrorCode::kUnavailable, "no descriptor left for " + options.program);
   stream->name_ = std::filesystem::path(options.program).filename().string();
@@ -48,8 +49,25 @@ Result<std::unique_ptr<ChildStream>> ChildStream::open(const ChildStreamOptions&
 }
 
 Result<std::size_t> ChildStream::read(std::span<std::byte> out, SteadyTime deadline) {
+  return take([&] { return ::read(frames_.get(), out.data(), out.size()); }, deadline);
+}
+
+Result<std::size_t> ChildStream::drop(std::size_t count, std::span<std::byte> scratch, SteadyTime deadline) {
+  const auto some = [&]() -> ssize_t {
+    if (nowhere_.valid()) {
+      const ssize_t moved = ::splice(frames_.get(), nullptr, nowhere_.get(), nullptr, count, SPLICE_F_NONBLOCK);
+      if (moved >= 0 || errno == EAGAIN || errno == EINTR) return moved;
+      nowhere_ = {};  // not allowed here
+    }
+    return ::read(frames_.get(), scratch.data(), std::min(count, scratch.size()));
+  };
+  return take(some, deadline);
+}
+
+template <typename Some>
+Result<std::size_t> ChildStream::take(Some some, SteadyTime deadline) {
   while (!closed_) {
-    const ssize_t count = ::read(frames_.get(), out.data(), out.size());
+    const ssize_t count = some();
     if (count > 0) return static_cast<std::size_t>(count);
     if (count == 0) return std::unexpected(over());
     if (errno == EINTR) continue;

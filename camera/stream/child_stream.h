@@ -29,6 +29,8 @@ class ChildStream final : public ByteStream {
   ~ChildStream() override { close(); }
 
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override;
+  // Within the system: no byte is copied.
+  [[nodiscard]] Result<std::size_t> drop(std::size_t count, std::span<std::byte> scratch, SteadyTime deadline) override;
   void close() override;
 
   // What the program has said by now goes to the log.
@@ -39,6 +41,9 @@ class ChildStream final : public ByteStream {
 
  private:
   ChildStream() = default;
+  // `some()` says how many bytes it took, as ::read() does.
+  template <typename Some>
+  [[nodiscard]] Result<std::size_t> take(Some some, SteadyTime deadline);
   [[nodiscard]] Error over();
   void wait(SteadyTime deadline);
 
@@ -46,6 +51,7 @@ class ChildStream final : public ByteStream {
   int polite_signal_ = 15;
   LogSink log_;
   FileDescriptor frames_;
+  FileDescriptor nowhere_;  // /dev/null, where that takes bytes of a pipe
   FileDescriptor wake_;
   std::unique_ptr<ChildProcess> child_;
   bool log_open_ = true;

@@ -32,6 +32,10 @@ class StreamParser {
   // kBadData: this is not such a stream, or a frame is larger than kMaxStreamFrame; nothing more can be read from it.
   [[nodiscard]] virtual Result<Step> feed(std::span<const std::byte> bytes, std::vector<std::byte>& into) = 0;
 
+  // The rest of the frame that `into` has the beginning of is not wanted. Returns how many bytes that is, none of which
+  // are fed: the next ones are of the next frame. 0: this parser cannot tell, and nothing has changed.
+  [[nodiscard]] virtual std::size_t leave_rest(std::vector<std::byte>& /*into*/) { return 0; }
+
   // The complete frame as its planes. kBadData: it cannot be used; the stream goes on.
   [[nodiscard]] virtual Result<FrameView> view(std::span<const std::byte> frame) const = 0;
 };

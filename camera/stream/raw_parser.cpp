@@ -22,6 +22,13 @@ class RawParser final : public StreamParser {
     return Step{count, into.size() == size_};
   }
 
+  std::size_t leave_rest(std::vector<std::byte>& into) override {
+    if (into.empty()) return 0;
+    const std::size_t rest = size_ - into.size();
+    into.clear();
+    return rest;
+  }
+
   Result<FrameView> view(std::span<const std::byte> frame) const override { return packed_view(shape_, frame); }
 
  private:

@@ -21,6 +21,7 @@ struct StreamSource::Flow {
   std::vector<std::byte> chunk = std::vector<std::byte>(kChunk);
   std::span<const std::byte> waiting;  // of the chunk: read, but not parsed yet
   Pool::Loan loan;                     // the frame being read
+  std::size_t unwanted = 0;            // bytes still to come of one that nobody wants
   SteadyTime begun_at{};               // when its first bytes came
   WallTime begun_wall{};
   std::optional<Frame> first;
@@ -36,6 +37,7 @@ std::shared_ptr<StreamSource::Flow> StreamSource::current_flow() {
 
 Result<void> StreamSource::start() {
   const std::uint64_t stops = end_flow();
+  given_at_ = {};
   sequence_ = 0;
   dropped_ = 0;
   const auto flow = std::make_shared<Flow>();
@@ -117,17 +119,29 @@ Result<std::variant<Frame, NoFrame>> StreamSource::read_frame(Flow& flow, Steady
     }
     std::optional<Frame> frame = KINGLET_TRY(parse(flow));
     if (frame) return *std::move(frame);
-    Result<std::size_t> got = flow.stream->read(flow.chunk, deadline);
-    if (flow.stopped) return no_frame(Waited::kStopped);
-    if (!got) {
-      flow.over = may_end(*flow.stream);
-      if (!flow.over) flow.failure = std::move(got).error();
-    } else if (*got == 0 && SteadyClock::now() >= deadline) {
-      return no_frame(Waited::kDeadline);
-    } else {
-      flow.waiting = std::span(flow.chunk).first(*got);
-    }
+    if (std::optional<NoFrame> none = read_bytes(flow, deadline)) return *none;
   }
+}
+
+std::optional<NoFrame> StreamSource::read_bytes(Flow& flow, SteadyTime deadline) {
+  if (!flow.loan->empty() && !is_wanted(flow.begun_at)) flow.unwanted = flow.parser->leave_rest(*flow.loan);
+  const bool drops = flow.unwanted > 0;
+  Result<std::size_t> got =
+      drops ? flow.stream->drop(flow.unwanted, flow.chunk, deadline) : flow.stream->read(flow.chunk, deadline);
+  if (flow.stopped) return no_frame(Waited::kStopped);
+  if (!got) {
+    flow.over = may_end(*flow.stream);
+    if (!flow.over) flow.failure = std::move(got).error();
+    return std::nullopt;
+  }
+  if (drops) {
+    flow.unwanted -= *got;
+  } else {
+    flow.waiting = std::span(flow.chunk).first(*got);
+  }
+  // Frames that are not wanted keep nobody waiting.
+  if ((*got == 0 || !is_wanted(flow.begun_at)) && SteadyClock::now() >= deadline) return no_frame(Waited::kDeadline);
+  return std::nullopt;
 }
 
 Result<std::optional<Frame>> StreamSource::parse(Flow& flow) {
@@ -144,12 +158,15 @@ Result<std::optional<Frame>> StreamSource::parse(Flow& flow) {
       return std::unexpected(*flow.failure);
     }
     flow.waiting = flow.waiting.subspan(step->consumed);
-    if (step->complete) return finish(flow);
+    if (!step->complete) continue;
+    if (is_wanted(flow.begun_at)) return finish(flow);
+    flow.loan->clear();
   }
   return std::nullopt;
 }
 
 Result<std::optional<Frame>> StreamSource::finish(Flow& flow) {
+  given_at_ = flow.begun_at;
   const std::uint64_t sequence = sequence_++;
   Result<FrameView> view = flow.parser->view(*flow.loan);
   if (!view) {

@@ -30,6 +30,8 @@ class StreamSource : public FrameSource {
   [[nodiscard]] Result<void> start() final;
   [[nodiscard]] Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) final;
   void stop() final;
+  // Of frames that are not wanted bytes are read all the same: who gives them does not wait.
+  void want_every(SteadyClock::duration pause) final { every_ = pause; }
   [[nodiscard]] int depth() const final { return pool_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
   [[nodiscard]] SteadyClock::duration longest_start() const final { return first_frame_limit() + kEndLimit; }
@@ -64,6 +66,9 @@ class StreamSource : public FrameSource {
   [[nodiscard]] std::unexpected<Error> stopped_at_start() const;
   [[nodiscard]] Result<void> wait_for_first(const std::shared_ptr<Flow>& flow);
   [[nodiscard]] Result<std::variant<Frame, NoFrame>> read_frame(Flow& flow, SteadyTime deadline);
+  // Nothing where bytes came, else why there is no frame.
+  [[nodiscard]] std::optional<NoFrame> read_bytes(Flow& flow, SteadyTime deadline);
+  [[nodiscard]] bool is_wanted(SteadyTime begun_at) const { return begun_at >= given_at_ + every_; }
   // A frame when the bytes at hand complete one.
   [[nodiscard]] Result<std::optional<Frame>> parse(Flow& flow);
   [[nodiscard]] Result<std::optional<Frame>> finish(Flow& flow);
@@ -72,6 +77,8 @@ class StreamSource : public FrameSource {
   const SteadyClock::duration pause_;
   const std::chrono::seconds first_frame_;
   const std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+  SteadyClock::duration every_{};  // between two frames that are wanted
+  SteadyTime given_at_{};          // the last one that was: when its first bytes came
   std::uint64_t sequence_ = 0;
   std::uint64_t dropped_ = 0;
 

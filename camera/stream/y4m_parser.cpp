@@ -61,6 +61,14 @@ class Y4mParser final : public StreamParser {
     return Step{at, false};
   }
 
+  std::size_t leave_rest(std::vector<std::byte>& into) override {
+    if (!in_frame_) return 0;
+    in_frame_ = false;
+    const std::size_t rest = size_ - into.size();
+    into.clear();
+    return rest;
+  }
+
   Result<FrameView> view(std::span<const std::byte> frame) const override { return packed_view(shape_, frame); }
 
  private:

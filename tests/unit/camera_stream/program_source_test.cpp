@@ -35,6 +35,41 @@ TEST_F(Exec, GivesTheFramesThatTheProgramWrites) {
   EXPECT_EQ(std::get<NoFrame>(source->next(SteadyClock::now() + 30s).value()).reason, NoFrame::Reason::kEnd);
 }
 
+// Frames that are larger than what is read at once, and one after the other in what is read at once.
+TEST_F(Exec, OfFramesThatNobodyWantsOneInAWhileComesAndTheStreamIsUnderstoodBehindThem) {
+  for (const std::string spec :
+       {"y4m 640 480 30?format=y4m&once", "y4m 32 16 30?format=y4m&once",
+        "raw 640 480 30?format=yuv420p&size=640x480&once", "mjpeg 64 48 30?format=mjpeg&once"}) {
+    SCOPED_TRACE(spec);
+    const auto source = open("exec:" KINGLET_BIN_DIR "/fake-frames " + spec);
+    ASSERT_TRUE(source->start());
+    ASSERT_TRUE(frame(*source));
+    source->want_every(1h);
+    EXPECT_EQ(std::get<NoFrame>(source->next(SteadyClock::now() + 30s).value()).reason, NoFrame::Reason::kEnd);
+    EXPECT_EQ(source->dropped_count(), 0U);
+  }
+}
+
+TEST_F(Exec, AFrameThatIsWantedAgainIsAWholeOne) {
+  for (const std::string spec : {"y4m 640 480?format=y4m", "raw 640 480?format=yuv420p&size=640x480"}) {
+    SCOPED_TRACE(spec);
+    const auto source = open("exec:" KINGLET_BIN_DIR "/fake-frames " + spec);
+    ASSERT_TRUE(source->start());
+    ASSERT_TRUE(frame(*source));
+    for (int i = 0; i < 20; ++i) {
+      source->want_every(1h);
+      const auto waited = source->next(SteadyClock::now() + 17ms).value();
+      EXPECT_EQ(std::get<NoFrame>(waited).reason, NoFrame::Reason::kDeadline);
+      source->want_every({});
+      const auto got = frame(*source);
+      ASSERT_TRUE(got);
+      const auto luma = got->view().planes[0].bytes.first(std::size_t{640} * 480);
+      EXPECT_TRUE(std::ranges::all_of(luma, [&](std::byte one) { return one == luma[0]; }));
+      EXPECT_EQ(got->info().sequence, static_cast<std::uint64_t>(i) + 1);
+    }
+  }
+}
+
 TEST_F(Exec, AnEndThatWasNotAskedForIsALoss) {
   const auto source = open("exec:" KINGLET_BIN_DIR "/fake-frames y4m 64 48 3?format=y4m");
   ASSERT_TRUE(source->start());
