@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: 3x3 convolutions of 8 bits by Winograd's minimal filtering, 36 products for 4x4 outputs in place of 144, in
 // whole numbers: the sums are those of the direct way to the bit. Products are of 16 bits, which pays where those of 8
-// have to be widened and added up by instructions of their own, and packed weights are eight times the filter's: that
-// pays where a layer has pixels for them.
+// have to be widened and added up by instructions of their own, or an instruction has half as many of them, and packed
+// weights are eight times the filter's: that pays where a layer has pixels for them.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -21,16 +21,19 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-using winograd_s8::Form, winograd_s8::kLanes, winograd_s8::kMostBitsLost, winograd_s8::kMostTiles;
+using winograd_s8::Form, winograd_s8::kMostBitsLost, winograd_s8::kMostTiles;
 using winograd_s8::kOutputs, winograd_s8::kPoints, winograd_s8::kSide, winograd_s8::kSize;
+using winograd_s8::kTogether, winograd_s8::kWideLanes;
 
 constexpr std::size_t kLine = 64 / sizeof(std::int16_t);  // numbers in a line of a cache
 
 // A block's transformed input is written once and read for every block of outputs: it should stay in a core's own
-// cache.
-constexpr std::size_t kBlockBytes = std::size_t{768} << 10;
+// cache. The wide form takes its time for a block of outputs, so that a part may lie behind that cache.
+template <std::size_t kLanes>
+constexpr std::size_t kBlockBytes = std::size_t{kLanes == kWideLanes ? 1536 : 768} << 10;
 
 // How a layer is cut: tiles into groups that one product takes, groups into blocks that lie transformed at a time.
+template <std::size_t kLanes>  // winograd_s8::kLanes or kWideLanes
 struct Cut {
   explicit Cut(const ConvolutionShape& shape)
       : rows(divided_up(shape.output_height, kSize)),
@@ -41,7 +44,7 @@ struct Cut {
         output_blocks(divided_up(shape.output_channels, kLanes)),
         // Without the line more the points of a tile would lie in few sets of a cache.
         point_step(vectors * kMostTiles * kLanes + kLine),
-        blocks(divided_up(groups, std::max<std::size_t>(kBlockBytes / group_bytes(), 1))) {}
+        blocks(divided_up(groups, std::max<std::size_t>(kBlockBytes<kLanes> / group_bytes(), 1))) {}
 
   [[nodiscard]] std::size_t group_bytes() const { return kPoints * point_step * sizeof(std::int16_t); }
   [[nodiscard]] std::size_t first_group(std::size_t block) const { return block * groups / blocks; }
@@ -58,7 +61,8 @@ struct Cut {
 };
 
 // Behind the biases stands how many vectors of channels are added up at once.
-LayerS8Sizes sizes_of(const Cut& cut) {
+template <std::size_t kLanes>
+LayerS8Sizes sizes_of(const Cut<kLanes>& cut) {
   const std::size_t outputs = cut.output_blocks * kLanes;
   return {.bias = outputs + kLanes,
           .factors = outputs,
@@ -83,7 +87,8 @@ void transform_filter(std::span<const std::int8_t> filter, std::int16_t* to, std
 
 // Vectors of channels whose sums have room in the bits that are not lost: all where the weights say so, else as many as
 // whatever weights there are leave room for.
-std::size_t vectors_at_once(const ConvolutionS8& work, const Cut& cut) {
+template <std::size_t kLanes>
+std::size_t vectors_at_once(const ConvolutionS8& work, const Cut<kLanes>& cut) {
   constexpr std::int64_t kMostOfSum = (std::int64_t{1} << (31 - kMostBitsLost)) - 1;
   constexpr std::int64_t kMostOfVector = std::int64_t{kLanes} * 9 * 128 * 128;
   const std::size_t each = work.shape.input_channels * 9;
@@ -98,6 +103,7 @@ std::size_t vectors_at_once(const ConvolutionS8& work, const Cut& cut) {
 
 // --- The kernel ------------------------------------------------------------------------------------------------------
 
+template <std::size_t kLanes>
 class WinogradS8 final : public Kernel {
  public:
   WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights);
@@ -131,7 +137,7 @@ class WinogradS8 final : public Kernel {
 
   ConvolutionShape shape_;
   const Form* form_;
-  Cut cut_;
+  Cut<kLanes> cut_;
   LevelBounds bounds_;
   std::vector<std::int8_t> padding_;  // the channels of a pixel, in whole vectors
   PackedLayerS8 layer_;
@@ -142,31 +148,40 @@ class WinogradS8 final : public Kernel {
 // Who packs.
 constexpr std::uint64_t kMaker = 0x5753'0000'0000U;
 
-WinogradS8::WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights)
+template <std::size_t kLanes>
+WinogradS8<kLanes>::WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights)
     : shape_(work.shape),
       form_(forms.fits),
       cut_(work.shape),
       bounds_(work.numbers.output.zero_point, work.numbers.least, work.numbers.most),
       padding_(cut_.vectors * kLanes, static_cast<std::int8_t>(work.numbers.input.zero_point)) {
   const FoundLayerS8 found =
-      packed_layer_s8(weights, kMaker, sizes_of(cut_), work, [&](const LayerS8& to) { pack(work, to); });
+      packed_layer_s8(weights, kMaker + kLanes, sizes_of(cut_), work, [&](const LayerS8& to) { pack(work, to); });
   layer_ = found.numbers;
   weights_ = reinterpret_cast<const std::int16_t*>(layer_.weights.data());
   vectors_at_once_ = static_cast<std::size_t>(layer_.bias[cut_.output_blocks * kLanes]);
   if (!found.fits) form_ = forms.wide;
 }
 
-void WinogradS8::pack(const ConvolutionS8& work, const LayerS8& to) const {
+// Of a channel's and an output's weight in those of a point and a block of outputs.
+template <std::size_t kLanes>
+constexpr std::size_t weight_place(std::size_t channel, std::size_t output) {
+  constexpr std::size_t kEach = kLanes == kWideLanes ? kTogether : 1;
+  return (channel / kEach * kLanes + output) * kEach + channel % kEach;
+}
+
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::pack(const ConvolutionS8& work, const LayerS8& to) const {
   const ConvolutionNumbers& numbers = work.numbers;
   const std::size_t channels = shape_.input_channels;
   const std::size_t of_point = cut_.vectors * kLanes * kLanes;
   auto* points = reinterpret_cast<std::int16_t*>(to.weights.data());
   for (std::size_t output = 0; output < shape_.output_channels; ++output) {
-    std::int16_t* of_output = points + output / kLanes * kPoints * of_point + output % kLanes;
+    std::int16_t* of_block = points + output / kLanes * kPoints * of_point;
     std::int32_t sum = 0;
     for (std::size_t channel = 0; channel < channels; ++channel) {
       const auto filter = numbers.weights.subspan((output * channels + channel) * 9, 9);
-      transform_filter(filter, of_output + channel * kLanes, of_point);
+      transform_filter(filter, of_block + weight_place<kLanes>(channel, output % kLanes), of_point);
       for (const std::int8_t weight : filter) sum += weight;
     }
     to.bias[output] = wrapping_difference(numbers.bias_of(output),
@@ -176,7 +191,8 @@ void WinogradS8::pack(const ConvolutionS8& work, const LayerS8& to) const {
   to.bias[cut_.output_blocks * kLanes] = static_cast<std::int32_t>(vectors_at_once(work, cut_));
 }
 
-void WinogradS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
   for (std::size_t index = 0; index < cut_.blocks; ++index) {
@@ -186,20 +202,34 @@ void WinogradS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratc
     const std::size_t first = cut_.first_tile(block.first_group);
     run_parts(cut_.first_tile(block.first_group + groups) - first, pool,
               [&](std::size_t tile) { transform_tile(input, block, first + tile); });
+    // Wide forms: each thread goes through groups of its own, block of outputs by block. It finds in its cache what it
+    // transformed, and no other writes into the same pixels. On a board weights should come from memory once.
+    const std::size_t shares = kLanes == kWideLanes ? std::min(groups, pthreadpool_get_threads_count(pool)) : 1;
     run_parts(groups * cut_.output_blocks, pool, [&](std::size_t part) {
-      multiply_group(output, block, block.first_group + part % groups, part / groups);
+      const std::size_t share = ((part / cut_.output_blocks + 1) * shares - 1) / groups;
+      const std::size_t first_of_share = share * groups / shares;
+      const std::size_t of_share = (share + 1) * groups / shares - first_of_share;
+      const std::size_t place = part - first_of_share * cut_.output_blocks;
+      multiply_group(output, block, block.first_group + first_of_share + place % of_share, place / of_share);
     });
   }
 }
 
-void WinogradS8::transform_tile(const std::int8_t* input, const Block& block, std::size_t tile) const {
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::transform_tile(const std::int8_t* input, const Block& block, std::size_t tile) const {
   const auto [image, top, left] = place_of(tile);
   const std::size_t channels = shape_.input_channels;
   const std::int8_t* of_image = input + image * shape_.input_height * shape_.input_width * channels;
+  std::array<std::size_t, kSide> rows;
+  std::array<std::size_t, kSide> columns;
+  for (std::size_t i = 0; i < kSide; ++i) {
+    rows[i] = input_place(top, 1, i, 1, shape_.window.pad_top, shape_.input_height);
+    columns[i] = input_place(left, 1, i, 1, shape_.window.pad_left, shape_.input_width);
+  }
   std::array<const std::int8_t*, kPoints> pixels;
   for (std::size_t i = 0; i < kPoints; ++i) {
-    const std::size_t y = input_place(top, 1, i / kSide, 1, shape_.window.pad_top, shape_.input_height);
-    const std::size_t x = input_place(left, 1, i % kSide, 1, shape_.window.pad_left, shape_.input_width);
+    const std::size_t y = rows[i / kSide];
+    const std::size_t x = columns[i % kSide];
     const bool inside = y != kOutside && x != kOutside;
     pixels[i] = inside ? of_image + (y * shape_.input_width + x) * channels : padding_.data();
   }
@@ -212,7 +242,9 @@ void WinogradS8::transform_tile(const std::int8_t* input, const Block& block, st
                 .vector_step = (cut_.first_tile(group + 1) - first) * kLanes});
 }
 
-void WinogradS8::multiply_group(std::int8_t* output, const Block& block, std::size_t group, std::size_t index) const {
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::multiply_group(std::int8_t* output, const Block& block, std::size_t group,
+                                        std::size_t index) const {
   const std::size_t first = cut_.first_tile(group);
   const std::size_t tiles = cut_.first_tile(group + 1) - first;
   alignas(64) std::array<std::int32_t, kMostTiles * kOutputs * kLanes> sums;
@@ -222,8 +254,9 @@ void WinogradS8::multiply_group(std::int8_t* output, const Block& block, std::si
 }
 
 // Sums of all outputs of `count` tiles, as many channels at a time as the bits that are lost allow.
-void WinogradS8::multiply_points(const std::int16_t* tiles, std::size_t count, std::size_t index,
-                                 std::int32_t* sums) const {
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::multiply_points(const std::int16_t* tiles, std::size_t count, std::size_t index,
+                                         std::int32_t* sums) const {
   alignas(64) std::array<std::int32_t, kPoints * kMostTiles * kLanes> points;
   const std::int16_t* weights = weights_ + index * kPoints * cut_.vectors * kLanes * kLanes;
   const std::int32_t* bias = layer_.bias.data() + index * kLanes;
@@ -245,7 +278,9 @@ void WinogradS8::multiply_points(const std::int16_t* tiles, std::size_t count, s
   }
 }
 
-void WinogradS8::write_tile(const std::int32_t* sums, std::size_t tile, std::size_t index, std::int8_t* output) const {
+template <std::size_t kLanes>
+void WinogradS8<kLanes>::write_tile(const std::int32_t* sums, std::size_t tile, std::size_t index,
+                                    std::int8_t* output) const {
   std::array<std::int8_t, kOutputs * kLanes> levels;
   form_->levels(
       {.sums = sums, .factors = layer_.factors.data() + index * kLanes, .bounds = &bounds_, .to = levels.data()});
@@ -274,18 +309,20 @@ void WinogradS8::write_tile(const std::int32_t* sums, std::size_t tile, std::siz
 struct Processor {
   FormsS8<Form> forms;
   bool (*is_here)();
+  double (*cost)(const ConvolutionShape& shape);  // in times of XNNPACK's
 };
 
+double cost_of_twin(const ConvolutionShape& /*shape*/) { return kScalarCost; }
+
 // Instructions over XNNPACK's, by what was counted (docs/benchmarks.md).
-double cost_of(const ConvolutionShape& shape, const Processor& processor) {
-  if (processor.forms.fits == &winograd_s8::kScalar) return kScalarCost;
+[[maybe_unused]] double cost_on_arm(const ConvolutionShape& shape) {
   constexpr double kStart = 6000;                         // of the threads, for each block of tiles
   constexpr double kInput = 340;                          // of a tile and eight channels
   constexpr double kOutput = 830;                         // of a tile and eight outputs
   constexpr double kVector = 6, kTile = 16, kPoint = 50;  // of a product: eight channels, of each tile, and the rest
   // While a byte comes from memory, for which the threads of a board wait together (docs/decisions/0049).
   constexpr double kByte = 1;
-  const Cut cut(shape);
+  const Cut<winograd_s8::kLanes> cut(shape);
   const auto tiles = static_cast<double>(cut.tiles);
   const auto groups = static_cast<double>(cut.groups);
   const auto vectors = static_cast<double>(cut.vectors);
@@ -299,6 +336,32 @@ double cost_of(const ConvolutionShape& shape, const Processor& processor) {
   return xnn::runs_in_order() ? std::max(of_xnnpack, 1.0) : of_xnnpack;
 }
 
+// Cycles over XNNPACK's, as they were measured (docs/benchmarks.md); nothing where it multiplies whole tiles of bytes.
+[[maybe_unused]] double cost_of_vnni(const ConvolutionShape& shape) {
+  constexpr double kStart = 8000;              // of the threads, for each block of tiles
+  constexpr double kInput = 92;                // of a tile and a vector of channels
+  constexpr double kOutput = 470;              // of a tile and a block of outputs
+  constexpr double kTile = 16, kPoint = 10;    // of a product: a vector of each tile, and the rest
+  constexpr double kLeastTiles = 5;            // of a group, as sums wait for each other
+  constexpr double kByte = 0.2;                // while a byte comes from behind a core's own cache
+  constexpr double kProducts = 0.86 * 2 * 64;  // of XNNPACK a cycle, which fills channels and outputs up
+  const Cut<kWideLanes> cut(shape);
+  const auto tiles = static_cast<double>(cut.tiles);
+  const auto groups = static_cast<double>(cut.groups);
+  const auto vectors = static_cast<double>(cut.vectors);
+  const auto outputs = static_cast<double>(cut.output_blocks);
+  const double products = static_cast<double>(kPoints) * outputs *
+                          (vectors * kTile * std::max(tiles, groups * kLeastTiles) + groups * kPoint);
+  const double transforms = tiles * (vectors * kInput + outputs * kOutput);
+  const double cost = static_cast<double>(cut.blocks) * kStart + products + transforms +
+                      static_cast<double>(sizes_of(cut).bytes()) * kByte;
+  const std::size_t of_xnnpack = shape.batch * shape.output_height * shape.output_width * shape.taps() *
+                                 rounded_up(shape.input_channels, 8) * rounded_up(shape.output_channels, 16);
+  const double ratio = cost * kProducts / static_cast<double>(of_xnnpack);
+  return has_byte_tiles() ? std::max(ratio, 1.0) : ratio;
+}
+
+template <std::size_t kLanes>
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
@@ -311,32 +374,41 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
                      is(1, window.stride_height, window.stride_width) &&
                      is(1, window.dilation_height, window.dilation_width);
   if (!takes || shape.outputs() == 0 || shape.input_channels == 0) return std::nullopt;
-  const Cut cut(shape);
+  const Cut<kLanes> cut(shape);
   return Offer{
-      .cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut).bytes(), .scratch_bytes = cut.scratch_bytes()};
+      .cost = processor.cost(shape), .packed_bytes = sizes_of(cut).bytes(), .scratch_bytes = cut.scratch_bytes()};
 }
 
-template <const Processor& processor>
+template <const Processor& processor, std::size_t kLanes = winograd_s8::kLanes>
 constexpr KernelRow row(std::string_view name) {
   return {.name = name,
-          .offer = [](const Work& work) { return offer_of(work, processor); },
+          .offer = [](const Work& work) { return offer_of<kLanes>(work, processor); },
           .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
-            return std::make_unique<WinogradS8>(std::get<ConvolutionS8>(work.kind), processor.forms, weights);
+            return std::make_unique<WinogradS8<kLanes>>(std::get<ConvolutionS8>(work.kind), processor.forms, weights);
           }};
 }
 
-constexpr Processor kScalarTwin{.forms = {.fits = &winograd_s8::kScalar, .wide = &winograd_s8::kScalar},
-                                .is_here = always};
+constexpr FormsS8<Form> kTwins{.fits = &winograd_s8::kScalar, .wide = &winograd_s8::kScalar};
+constexpr Processor kScalarTwin{.forms = kTwins, .is_here = always, .cost = cost_of_twin};
 #if defined(__aarch64__)
 constexpr Processor kAnyNeon{.forms = {.fits = &winograd_s8::kNeon, .wide = &winograd_s8::kNeonWide},
-                             .is_here = [] { return !xnn::dot_products(); }};
+                             .is_here = [] { return !xnn::dot_products(); },
+                             .cost = cost_on_arm};
+constexpr Processor kVnni{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
+#elif defined(__x86_64__)
+constexpr Processor kAnyNeon{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
+constexpr Processor kVnni{.forms = {.fits = &winograd_s8::kAvx512Vnni, .wide = &winograd_s8::kAvx512Vnni},
+                          .is_here = has_byte_products,
+                          .cost = cost_of_vnni};
 #else
-constexpr Processor kAnyNeon{.forms = kScalarTwin.forms, .is_here = never};
+constexpr Processor kAnyNeon{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
+constexpr Processor kVnni = kAnyNeon;
 #endif
 
 }  // namespace
 
 const KernelRow kWinogradS8Neon = row<kAnyNeon>("winograd_s8__neon");
+const KernelRow kWinogradS8Avx512Vnni = row<kVnni, winograd_s8::kWideLanes>("winograd_s8__avx512vnni");
 const KernelRow kWinogradS8Scalar = row<kScalarTwin>("winograd_s8__scalar");
 
 }  // namespace kinglet::engine::kernels

@@ -54,6 +54,8 @@ constexpr Convolution kConvolutions[] = {
     {"pixels_of_32_channels", "1,32,5,7", "16,32,1,1", 16, "", "few_channels_s8"},
     {"pixels_of_18_channels_with_relu", "2,18,3,5", "48,18,1,1", 48, "", "few_channels_s8", "Relu"},
     {"pixels_to_many_channels", "1,24,5,5", "144,24,1,1", 144, "", "products_s8"},
+    {"three_by_three_of_many_pixels", "1,64,40,39", "64,64,3,3", 64, "pads=[1,1,1,1]", "winograd_s8"},
+    {"three_by_three_with_relu", "1,60,38,41", "72,60,3,3", 72, "pads=[0,1,1,0]", "winograd_s8", "Relu"},
     {"stem_of_odd_outputs", "1,3,8,8", "20,3,3,3", 20, "pads=[1,1,1,1]", "products_s8"},
 };
 

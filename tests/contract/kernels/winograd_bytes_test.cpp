@@ -2,6 +2,7 @@
 // Winograd's way in whole numbers gives the bits of the direct sums, rounded once, in every form and with any number of
 // threads. Layers at random: shapes, paddings, borders, levels; and the largest sums there are.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
+#include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/xnnpack/processor.h"
 #include "tests/contract/kernels/byte_layers.h"
 
@@ -95,7 +96,8 @@ TEST(WinogradBytes, HoldSumsThatAreFarFromAnyLevel) {
 // More tiles than a block holds, and weights of which no more than 455 channels are added up at once.
 TEST(WinogradBytes, TakeLayersOfManyBlocksAndChannels) {
   Random random(6);
-  expect_bits(kWinogradBytes, square_layer(random, 53, 64, 8), 2);
+  expect_bits(kWinogradBytes, square_layer(random, 77, 64, 8), 2);
+  expect_bits(kWinogradBytes, square_layer(random, 37, 40, 70), 3);
   for (const std::size_t channels : {440, 470, 1000})
     expect_bits(kWinogradBytes, square_layer(random, 5, channels, 11), 3);
 }
@@ -118,9 +120,11 @@ TEST(WinogradBytes, AreOfThreeByThreeOfOneGroupAndAStepOfOneOnly) {
   EXPECT_FALSE(takes(square_window(5, 1, 1), 1));
 }
 
-TEST(WinogradBytes, AreOfferedWhereTheProcessorHasNoProductsOfFourBytes) {
+TEST(WinogradBytes, AreOfferedOnArmWithoutProductsOfFourBytesAndWhereAvx512HasThem) {
   Random random(1);
-  EXPECT_EQ(is_offered("winograd_s8__neon", square_layer(random, 5, 8, 8)), kHasNeon && !has_dot_products());
+  const ByteLayer layer = square_layer(random, 5, 8, 8);
+  EXPECT_EQ(is_offered("winograd_s8__neon", layer), kHasNeon && !has_dot_products());
+  EXPECT_EQ(is_offered("winograd_s8__avx512vnni", layer), has_byte_products());
 }
 
 // Where instructions do not wait for each other: of many pixels, not of many weights.
@@ -138,6 +142,18 @@ TEST(WinogradBytes, AreCheaperThanDirectProductsOfManyPixels) {
   }
   EXPECT_LT(cost("winograd_s8__neon", pixels), cost("products_s8__neon", pixels));
   EXPECT_GT(cost("winograd_s8__neon", weights), cost("products_s8__neon", weights));
+}
+
+// On x86-64 weights of 256 channels come too slowly for 14x14 pixels.
+TEST(WinogradBytes, AreCheaperThanBytesOfAvx512OfManyPixels) {
+  Random random(1);
+  if (!has_byte_products()) GTEST_SKIP() << "this processor has no form of it";
+  const auto cost = [&](std::size_t side, std::size_t channels) {
+    return row_named("winograd_s8__avx512vnni").offer(square_layer(random, side, channels, channels).work())->cost;
+  };
+  for (const auto& [side, channels] : {std::pair{56, 64}, {28, 128}})
+    EXPECT_EQ(cost(side, channels) < 1, !has_byte_tiles());
+  for (const auto& [side, channels] : {std::pair{14, 256}, {7, 512}, {56, 8}}) EXPECT_GE(cost(side, channels), 1);
 }
 
 }  // namespace

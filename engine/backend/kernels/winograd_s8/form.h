@@ -15,7 +15,10 @@ inline constexpr std::size_t kSize = 4;  // of a tile's output
 inline constexpr std::size_t kSide = kSize + 2;
 inline constexpr std::size_t kPoints = kSide * kSide;
 inline constexpr std::size_t kOutputs = kSize * kSize;
-inline constexpr std::size_t kLanes = 8;      // channels that lie together, and outputs of a block
+inline constexpr std::size_t kLanes = 8;  // channels that lie together, and outputs of a block
+// The same for forms whose registers have 512 bits, with weights of so many channels side by side.
+inline constexpr std::size_t kWideLanes = 32;
+inline constexpr std::size_t kTogether = 2;
 inline constexpr std::size_t kMostTiles = 8;  // of a group
 
 // A tile's outputs come as so many times the sums modulo 2^32, in a row or column: 24 times the first, 12 times the
@@ -37,7 +40,7 @@ struct InputTile {
 // The sums over channels of one point, for all tiles of a group and a block of outputs.
 struct Product {
   const std::int16_t* tiles;    // [vectors][tiles][lanes]
-  const std::int16_t* weights;  // [vectors][lanes][outputs]
+  const std::int16_t* weights;  // [vectors][lanes][outputs], or [vectors][lanes / kTogether][outputs][kTogether]
   std::size_t vectors;          // 1 at least
   std::int32_t* sums;           // [tiles][outputs]
 };
@@ -69,6 +72,8 @@ extern const Form kScalar;
 #if defined(__aarch64__)
 extern const Form kNeon;
 extern const Form kNeonWide;  // for numbers that do not fit 16 bits (fits_16_bits)
+#elif defined(__x86_64__)
+extern const Form kAvx512Vnni;
 #endif
 
 }  // namespace kinglet::engine::kernels::winograd_s8

@@ -92,10 +92,10 @@ void levels(const LevelsOfTile& of) {
 
 template <bool kFits>
 constexpr Form form() {
-  return {.input = transform_input,
+  return {.input = transform_input<VectorsOf<kLanes>>,
           .multiply = {multiply<1>, multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, multiply<7>,
                        multiply<8>},
-          .output = transform_output,
+          .output = transform_output<VectorsOf<kLanes>>,
           .levels = levels<kFits>};
 }
 

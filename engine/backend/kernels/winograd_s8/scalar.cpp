@@ -28,10 +28,10 @@ void levels(const LevelsOfTile& of) {
 
 }  // namespace
 
-constexpr Form kScalar{.input = transform_input,
+constexpr Form kScalar{.input = transform_input<VectorsOf<kLanes>>,
                        .multiply = {multiply<1>, multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>,
                                     multiply<7>, multiply<8>},
-                       .output = transform_output,
+                       .output = transform_output<VectorsOf<kLanes>>,
                        .levels = levels};
 
 }  // namespace kinglet::engine::kernels::winograd_s8

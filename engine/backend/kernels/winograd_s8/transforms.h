@@ -6,8 +6,10 @@
 // a level, one of a filter (winograd_s8.cpp) 144 times a weight, and sums are modulo 2^32.
 #pragma once
 
-#ifdef __aarch64__
+#if defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__AVX512BW__)
+#include <immintrin.h>
 #endif
 
 #include "engine/backend/kernels/vectors/unroll.h"
@@ -16,12 +18,16 @@
 namespace kinglet::engine::kernels::winograd_s8 {
 namespace {
 
-using Bytes [[gnu::vector_size(8)]] = std::int8_t;
-using Shorts [[gnu::vector_size(16)]] = std::int16_t;
-using Words [[gnu::vector_size(16)]] = std::uint32_t;
-using SignedWords [[gnu::vector_size(16)]] = std::int32_t;
-
-constexpr std::size_t kWords = sizeof(Words) / sizeof(std::uint32_t);
+// Vectors of which one holds the points of so many channels.
+template <std::size_t kChannels>
+struct VectorsOf {
+  static constexpr std::size_t kShorts = kChannels;
+  static constexpr std::size_t kWords = kChannels / 2;
+  using Bytes [[gnu::vector_size(kChannels)]] = std::int8_t;
+  using Shorts [[gnu::vector_size(kChannels * 2)]] = std::int16_t;
+  using Words [[gnu::vector_size(kChannels * 2)]] = std::uint32_t;
+  using SignedWords [[gnu::vector_size(kChannels * 2)]] = std::int32_t;
+};
 
 template <typename Vector>
 Vector vector_at(const void* from) {
@@ -30,14 +36,21 @@ Vector vector_at(const void* from) {
   return vector;
 }
 
-Shorts shorts_at(const std::int8_t* from) {
-#ifdef __aarch64__
-  return __builtin_bit_cast(Shorts, vmovl_s8(vld1_s8(from)));  // GCC 14 would widen one number at a time
+// GCC 14 would widen one number at a time, or half a vector.
+template <typename V>
+V::Shorts shorts_at(const std::int8_t* from) {
+#if defined(__aarch64__)
+  return __builtin_bit_cast(typename V::Shorts, vmovl_s8(vld1_s8(from)));
 #else
-  return __builtin_convertvector(vector_at<Bytes>(from), Shorts);
+#if defined(__AVX512BW__)
+  if constexpr (V::kShorts == kWideLanes)
+    return __builtin_bit_cast(typename V::Shorts, _mm512_cvtepi8_epi16(vector_at<__m256i_u>(from)));
+#endif
+  return __builtin_convertvector(vector_at<typename V::Bytes>(from), typename V::Shorts);
 #endif
 }
 
+template <typename Shorts>
 void input_line(const Shorts (&from)[kSide], Shorts (&to)[kSide]) {
   constexpr std::int16_t kFour = 4;
   const Shorts even_of_two = from[4] - from[2];
@@ -53,21 +66,22 @@ void input_line(const Shorts (&from)[kSide], Shorts (&to)[kSide]) {
   to[5] = from[5] - from[3] - odd_of_two * kFour;
 }
 
+template <typename V>
 void transform_input(const InputTile& of) {
   std::int16_t* to = of.points;
   for (std::size_t vector = 0; vector < of.vectors; ++vector, to += of.vector_step) {
-    Shorts columns[kSide][kSide];
+    typename V::Shorts columns[kSide][kSide];
     KINGLET_UNROLL
     for (std::size_t x = 0; x < kSide; ++x) {
-      Shorts line[kSide];
+      typename V::Shorts line[kSide];
       KINGLET_UNROLL
-      for (std::size_t y = 0; y < kSide; ++y) line[y] = shorts_at(of.pixels[y * kSide + x] + vector * kLanes);
+      for (std::size_t y = 0; y < kSide; ++y) line[y] = shorts_at<V>(of.pixels[y * kSide + x] + vector * V::kShorts);
       input_line(line, columns[x]);
     }
     KINGLET_UNROLL
     for (std::size_t y = 0; y < kSide; ++y) {
-      Shorts line[kSide];
-      Shorts points[kSide];
+      typename V::Shorts line[kSide];
+      typename V::Shorts points[kSide];
       KINGLET_UNROLL
       for (std::size_t x = 0; x < kSide; ++x) line[x] = columns[x][y];
       input_line(line, points);
@@ -79,6 +93,7 @@ void transform_input(const InputTile& of) {
 }
 
 // 24 times the first, 12 times each other (form.h).
+template <typename Words>
 void output_line(const Words (&from)[kSide], Words (&to)[kSize]) {
   const Words sum_of_one = from[1] + from[2];
   const Words difference_of_one = from[1] - from[2];
@@ -91,8 +106,11 @@ void output_line(const Words (&from)[kSide], Words (&to)[kSize]) {
   to[3] = difference_of_one + difference_of_two * 4U + from[5];
 }
 
+template <typename V>
 void transform_output(const OutputTile& of) {
-  for (std::size_t first = 0; first < kLanes; first += kWords) {
+  using Words = V::Words;
+  using SignedWords = V::SignedWords;
+  for (std::size_t first = 0; first < V::kShorts; first += V::kWords) {
     Words rows[kSize][kSide];
     KINGLET_UNROLL
     for (std::size_t x = 0; x < kSide; ++x) {
@@ -114,7 +132,7 @@ void transform_output(const OutputTile& of) {
         const SignedWords times = __builtin_bit_cast(SignedWords, line[x] * kInverseOfNine);
         const Words sum = __builtin_bit_cast(Words, times >> (bits_lost(y) + bits_lost(x))) +
                           vector_at<Words>(of.begin + (y * kSize + x) * of.begin_step + first);
-        __builtin_memcpy(of.to + (y * kSize + x) * kLanes + first, &sum, sizeof sum);
+        __builtin_memcpy(of.to + (y * kSize + x) * V::kShorts + first, &sum, sizeof sum);
       }
     }
   }
