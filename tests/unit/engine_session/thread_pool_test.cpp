@@ -105,7 +105,7 @@ TEST(ThreadPoolTest, WhatAModelTriesAloneDoesNotCountAsWhatPays) {
   const std::vector<float> scores = answer(session, 0.4F);
   std::size_t runs = 1;
   for (; session.is_trying(); ++runs) ASSERT_EQ(answer(session, 0.4F), scores);
-  EXPECT_TRUE(runs == SmallRuns::kTried || runs == 2 * SmallRuns::kTried) << runs;
+  EXPECT_GT(runs, SmallRuns::kTried) << "some before them";
   const PoolFacts facts = pool->facts();
   EXPECT_GT(facts.shared, 0U);
   EXPECT_TRUE(facts.alone == 0 || facts.pauses > 0) << facts.alone;
