@@ -131,7 +131,7 @@ TEST_F(SharedClipsTest, WhatWaitsOfOneIsNoRoomForTheOtherAndNothingIsLost) {
   Camera& other = *cameras_[1];
   EXPECT_EQ(width_of_picture(other, 100'000, kBegin), kOwnWidth);
   for (int i = 0; i < 40; ++i) film(busy, 100'000, kBegin + milliseconds(200) * i);
-  EXPECT_EQ(leave(busy, kBegin + seconds(3)).size(), 40U);
+  for (int visit = 0; visit < 2; ++visit) EXPECT_EQ(leave(busy, kBegin + seconds(3)).size(), 40U);
   EXPECT_EQ(width_of_picture(other, 100'000, kBegin + seconds(20)), kSmallClip.width);
   EXPECT_EQ(leave(other, kBegin + seconds(20)).size(), 1U);
   ASSERT_TRUE(history_->flush());
