@@ -5,9 +5,8 @@
 
 #include <dlfcn.h>
 
-#include <string>
-
 #include "engine/base/error.h"
+#include "engine/base/format.h"
 
 namespace kinglet {
 
@@ -46,8 +45,8 @@ template <typename Library>
 [[nodiscard]] Result<const Library*> loaded_library() {
   static const Library library;
   if (library.complete()) return &library;
-  return fail(ErrorCode::kUnavailable, std::string(Library::kSoname) + " is not installed", {},
-              "apt install " + std::string(Library::kPackage));
+  return fail(ErrorCode::kUnavailable, format_text("{} is not installed", Library::kSoname), {},
+              format_text("apt install {}", Library::kPackage));
 }
 
 }  // namespace kinglet
