@@ -14,12 +14,14 @@ namespace {
 
 constexpr std::uint32_t kSeeds = 300;
 
-// Weights that sum to one, some below zero as bicubic has them.
+// Weights that sum to one, some below zero as bicubic has them; the more there are the smaller they are, so that sums
+// stay in 32 bits.
 std::vector<std::int16_t> make_weights(std::mt19937& random, std::size_t count) {
   std::vector<std::int16_t> weights(count);
+  const auto most = static_cast<int>(6000 * kLanes / std::max(count, kLanes));
   std::int32_t rest = 1 << kFineBits;
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    weights[i] = static_cast<std::int16_t>(static_cast<int>(random() % 6000) - 1500);
+    weights[i] = static_cast<std::int16_t>(static_cast<int>(random() % 6000) * most / 6000 - most / 4);
     rest -= weights[i];
   }
   // The last one takes the rest where it fits; sums beyond the ends are part of the test.
