@@ -8,17 +8,18 @@
 
 namespace kinglet::engine {
 
-// A thread that leaves a core to another one. For the calling thread, which it belongs to; what it was allowed at first
-// is what it may use. Where there is one core, or the system does not allow it, the thread stays where it is.
+// A thread that leaves a core to another one, and may go wherever it could before. For the calling thread, which it
+// belongs to. Where there is one core, or the system does not allow it, the thread stays where it is.
 class OtherCore {
  public:
   OtherCore() { known_ = sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 && CPU_COUNT(&allowed_) > 1; }
-  // Not there, if that is where this thread is. Until it is said of another core.
+  // Away from there, if that is where this thread is.
   void than(int core) {
     if (!known_ || core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core) return;
     cpu_set_t others = allowed_;
     CPU_CLR(core, &others);
-    known_ = CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0;
+    known_ = CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0 &&
+             sched_setaffinity(0, sizeof allowed_, &allowed_) == 0;
   }
 
  private:
