@@ -142,6 +142,18 @@ Result<void> sync_all(const fs::path& folder) {
   return fail(ErrorCode::kIo, "cannot write: " + errno_text(), folder.string(), "check the disk");
 }
 
+// For what this restore replaces: what an earlier one replaced goes now, not where one waits that may be called off.
+// What this one has put there before the power went stays.
+Result<void> make_room(const fs::path& before, const fs::path& begun) {
+  if (is_there(begun)) return {};
+  std::error_code failed;
+  fs::remove_all(before, failed);
+  if (failed) return fail(ErrorCode::kIo, "cannot remove: " + failed.message(), before.string());
+  KINGLET_TRY(sync_folder(before.parent_path()));
+  KINGLET_TRY(write_file(begun, std::string_view(), Overwrite::kReplace, Readers::kOwner));
+  return sync_folder(begun.parent_path());
+}
+
 Result<void> rename_folder(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
     return fail(ErrorCode::kIo, "cannot rename: " + errno_text(), from.string());
@@ -172,7 +184,6 @@ Result<void> commit(const Places& places, std::vector<PlanItem> items, const Arr
                          {.items = std::move(items), .etc = with_etc ? places.etc.string() : "", .arrived = arrived}));
   std::error_code failed;
   fs::remove_all(ready_folder(places.state), failed);  // one that was not taken up yet
-  fs::remove_all(before_folder(places.state), failed);
   KINGLET_TRY(sync_all(places.state));
   if (with_etc) KINGLET_TRY(sync_all(places.etc.parent_path()));
   return rename_folder(incoming, ready_folder(places.state));
@@ -208,6 +219,7 @@ Result<bool> take_up(const Places& places) {
     return fail(ErrorCode::kBusy, "a restore was interrupted before all of it was in place", plan.etc,
                 "give the same `kinglet restore` again, with sudo");
   }
+  KINGLET_TRY(make_room(before, ready / "begun"));
   for (const fs::path& folder : {before, before / "state", before / "models"}) KINGLET_TRY(make_folder(folder));
   KINGLET_TRY(write_plan(before, {.items = plan.items, .etc = {}, .arrived = {}}));
   for (const PlanItem& item : plan.items) {

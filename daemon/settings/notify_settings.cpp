@@ -120,16 +120,38 @@ std::string set_notify_aside(const fs::path& folder) {
   return set_aside(notify_file(folder)) + told;
 }
 
-fs::path notify_secret_place(const fs::path& folder, const std::string& name) { return folder / kSecrets / name; }
+fs::path notify_secret_place(const fs::path& folder, const config::Notify& of) {
+  const bool has_preset = !of.preset.empty() && of.preset != "none";
+  return folder / kSecrets / format_text("{}.{}", of.name, has_preset ? of.preset : of.service);
+}
 
-fs::path notify_secret_file(const fs::path& folder, const std::string& name) {
-  const fs::path path = notify_secret_place(folder, name);
+fs::path notify_secret_file(const fs::path& folder, const config::Notify& of) {
+  const fs::path path = notify_secret_place(folder, of);
   std::error_code failed;
   return fs::is_regular_file(path, failed) ? path : fs::path();
 }
 
-Result<void> write_notify_secret(const fs::path& folder, const std::string& name, const std::string& secret) {
-  const fs::path path = notify_secret_place(folder, name);
+void carry_over_notify_secret(const fs::path& folder, const config::Notify& of) {
+  const fs::path place = notify_secret_place(folder, of);
+  const fs::path before = folder / kSecrets / of.name;
+  std::error_code failed;
+  if (!fs::exists(fs::symlink_status(place, failed)) && fs::is_regular_file(before, failed)) {
+    fs::rename(before, place, failed);
+  }
+}
+
+Result<void> forget_notify_secrets(const fs::path& folder, const std::string& name, const fs::path& kept) {
+  std::error_code failed;
+  for (fs::directory_iterator it(folder / kSecrets, failed), end; !failed && it != end; it.increment(failed)) {
+    const std::string file = it->path().filename().string();
+    if (file.substr(0, file.find('.')) != name || it->path() == kept) continue;
+    fs::remove(it->path(), failed);
+    if (failed) return fail(ErrorCode::kIo, "cannot remove a secret: " + failed.message(), it->path().string());
+  }
+  return {};
+}
+
+Result<void> write_notify_secret(const fs::path& path, const std::string& secret) {
   std::error_code failed;
   if (secret.empty()) {
     fs::remove(path, failed);

@@ -28,11 +28,17 @@ namespace kinglet::daemon {
 // One that cannot be used makes room, with its secrets, and they stay to be looked at as *.damaged; earlier ones go.
 // What became of them, for a person.
 [[nodiscard]] std::string set_notify_aside(const std::filesystem::path& folder);
-[[nodiscard]] std::filesystem::path notify_secret_place(const std::filesystem::path& folder, const std::string& name);
+// By name and service, so that whatever fails or is cut off between a secret and its table, none goes to another
+// service.
+[[nodiscard]] std::filesystem::path notify_secret_place(const std::filesystem::path& folder, const config::Notify& of);
 // Its place when there is one; else empty.
-[[nodiscard]] std::filesystem::path notify_secret_file(const std::filesystem::path& folder, const std::string& name);
+[[nodiscard]] std::filesystem::path notify_secret_file(const std::filesystem::path& folder, const config::Notify& of);
+// Earlier versions named it after its service's name alone.
+void carry_over_notify_secret(const std::filesystem::path& folder, const config::Notify& of);
 // An empty one is removed.
-[[nodiscard]] Result<void> write_notify_secret(const std::filesystem::path& folder, const std::string& name,
-                                               const std::string& secret);
+[[nodiscard]] Result<void> write_notify_secret(const std::filesystem::path& path, const std::string& secret);
+// Those that services of that name had, but for the one at `kept`.
+[[nodiscard]] Result<void> forget_notify_secrets(const std::filesystem::path& folder, const std::string& name,
+                                                 const std::filesystem::path& kept = {});
 
 }  // namespace kinglet::daemon

@@ -52,6 +52,7 @@ function open() {
   if (!may("read")) return;
   source = new EventSource(address);
   for (const kind of kinds) source.addEventListener(kind, (event) => tell(kind, JSON.parse(event.data)));
+  source.addEventListener("stats", () => onTrouble(null));  // also after a question of something else that failed
   source.addEventListener("gap", () => tell("resync", {}));  // events were left out
   source.addEventListener("open", () => {
     polling = 0;

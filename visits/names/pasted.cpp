@@ -201,18 +201,21 @@ std::string paired(std::string_view name) {
 }
 
 // The birds of a line of the list of a person, a line each; several may stand side by side, with commas between them.
-std::string listed_lines(std::string_view line) {
-  line = trimmed(line);
-  if (line.empty() || line.starts_with('#')) return std::string(line) + "\n";
+std::string listed_birds(std::string_view line, std::size_t& left_out) {
   line = without_bullet(line);
   const std::size_t months = months_at(line);
   std::string_view names = line.substr(0, months);
   std::string lines;
   while (!names.empty()) {
     const std::size_t end = std::min(names.find_first_of(",;"), names.size());
-    const std::string name = paired(trimmed(names.substr(0, end)));
+    const std::string_view name = trimmed(names.substr(0, end));
     names.remove_prefix(std::min(end + 1, names.size()));
-    if (!name.empty()) lines += name + std::string(line.substr(months)) + "\n";
+    if (name.empty()) continue;
+    if (is_no_species(name)) {
+      ++left_out;
+    } else {
+      lines += paired(name) + std::string(line.substr(months)) + "\n";
+    }
   }
   return lines;
 }
@@ -224,13 +227,13 @@ PastedList read_lines(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    const bool is_bird = !line.empty() && !line.starts_with('#');
-    if (is_bird && is_no_species(line)) {
-      ++list.left_out;
+    if (line.empty() || line.starts_with('#')) {
+      list.text += std::string(line) + "\n";
       continue;
     }
-    has_bird = has_bird || is_bird;
-    list.text += listed_lines(line);
+    const std::string birds = listed_birds(line, list.left_out);
+    has_bird = has_bird || !birds.empty();
+    list.text += birds;
   }
   if (!has_bird) list.text.clear();
   return list;

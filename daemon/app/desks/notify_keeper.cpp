@@ -59,6 +59,7 @@ NotifyKeeper::NotifyKeeper(std::filesystem::path folder, std::vector<config::Not
   auto kept = read_notify_file(folder_);
   if (kept) {
     book_.kept = std::move(*kept);
+    for (const config::Notify& one : book_.kept) carry_over_notify_secret(folder_, one);
   } else {
     trouble_ = format_text("services of messages that were set on the page are not used: {}; {}",
                            describe(kept.error()), set_notify_aside(folder_));
@@ -102,7 +103,7 @@ void NotifyKeeper::hand_over(Book book) {
   std::vector<notify::Wish> wishes = notify_wishes(book.files).value_or(std::vector<notify::Wish>{});
   for (const config::Notify& one : book.kept) {
     if (find(book.files, one.name) != nullptr) continue;
-    Result<notify::Wish> wish = notify_wish(one, notify_secret_file(folder_, one.name));
+    Result<notify::Wish> wish = notify_wish(one, notify_secret_file(folder_, one));
     if (wish) {
       wishes.push_back(std::move(*wish));
     } else {
@@ -139,7 +140,7 @@ std::vector<http::NotifyService> NotifyKeeper::list() const {
     add(one, one.place, wish && !wish->target.secret.empty());
   }
   for (const config::Notify& one : book.kept) {
-    if (find(book.files, one.name) == nullptr) add(one, "page", !notify_secret_file(folder_, one.name).empty());
+    if (find(book.files, one.name) == nullptr) add(one, "page", !notify_secret_file(folder_, one).empty());
   }
   return out;
 }
@@ -165,7 +166,7 @@ std::expected<config::Notify, SettingsRefusal> NotifyKeeper::judge(const http::N
 bool NotifyKeeper::keeps_secret(const Book& book, const config::Notify& now) const {
   const config::Notify* before = find(book.kept, now.name);
   return before != nullptr && before->service == now.service && before->preset == now.preset &&
-         !notify_secret_file(folder_, now.name).empty();
+         !notify_secret_file(folder_, now).empty();
 }
 
 std::expected<void, SettingsRefusal> NotifyKeeper::put(const http::NotifyWish& wish) {
@@ -180,22 +181,30 @@ std::expected<void, SettingsRefusal> NotifyKeeper::put(const http::NotifyWish& w
   if (!judged) return std::unexpected(std::move(judged.error()));
   if (wish.secret && wish.secret->size() > kLongestSecret) return refuse(Why::kWrong, misfit("secret: is too long"));
   const bool has_secret = wish.secret ? !wish.secret->empty() : keeps_secret(next, *judged);
-  const std::filesystem::path place = notify_secret_place(folder_, wish.name);
+  const std::filesystem::path place = notify_secret_place(folder_, *judged);
   const Result<notify::Wish> checked = notify_wish(*judged, has_secret ? place : std::filesystem::path());
   if (!checked) {
     Error error = checked.error();
     if (error.message.starts_with("secret_file: ")) error = misfit("secret: is missing", "send it as secret");
     return refuse(Why::kWrong, std::move(error));
   }
+  const config::Notify* before = find(next.kept, wish.name);
+  const std::filesystem::path place_before = before == nullptr ? "" : notify_secret_place(folder_, *before);
   std::erase_if(next.kept, [&](const config::Notify& one) { return one.name == wish.name; });
   if (next.kept.size() >= kMostKept) return refuse(Why::kWrong, misfit("there are 16 services already", "remove one"));
   next.kept.push_back(std::move(*judged));
   Result<void> kept;
-  if (wish.secret || !has_secret) kept = write_notify_secret(folder_, wish.name, wish.secret.value_or(""));
+  if (wish.secret || !has_secret) kept = write_notify_secret(place, wish.secret.value_or(""));
   if (kept) kept = write_notify_file(folder_, next.kept);
-  if (!kept) return refuse(Why::kNotKept, std::move(kept).error());
+  if (!kept) {
+    static_cast<void>(forget_notify_secrets(folder_, wish.name, place_before));
+    return refuse(Why::kNotKept, std::move(kept).error());
+  }
   log_(LogLevel::kInfo, format_text("notify {}: set by {}", wish.name, wish.by));
   hand_over(std::move(next));
+  if (const auto gone = forget_notify_secrets(folder_, wish.name, place); !gone) {
+    log_(LogLevel::kWarning, format_text("notify {}: {}", wish.name, describe(gone.error())));
+  }
   MutexLock lock(mutex_);
   trouble_.clear();
   return {};
@@ -210,7 +219,7 @@ std::expected<bool, SettingsRefusal> NotifyKeeper::remove(const std::string& nam
   }
   if (std::erase_if(next.kept, [&](const config::Notify& one) { return one.name == name; }) == 0) return false;
   Result<void> kept = write_notify_file(folder_, next.kept);
-  if (kept) kept = write_notify_secret(folder_, name, "");
+  if (kept) kept = forget_notify_secrets(folder_, name);
   if (!kept) return refuse(Why::kNotKept, std::move(kept).error());
   log_(LogLevel::kInfo, format_text("notify {}: removed by {}", name, by));
   hand_over(std::move(next));

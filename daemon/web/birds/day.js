@@ -67,6 +67,7 @@ export async function loadDay(wished) {
   const {species} = await ask(`/api/v1/days/${date}`);
   species.sort((one, other) => total(other) - total(one));
   const visits = species.length ? await visitsOf(species, date) : new Map();
+  if (date !== (chosen || today())) return;  // another day was wished meanwhile
   byId("day-pick").value = date;
   byId("day-pick").max = today();
   setText("day-title", chosen ? dayName(date) : text("today"));

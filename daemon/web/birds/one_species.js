@@ -8,6 +8,7 @@ import {nameOfBird, nameOfSpecies} from "./now.js";
 import {openVisit} from "./visit_dialog.js";
 
 const rarely = 0.02;  // of the score of a second name: less is no likeness
+let wished = "";      // whose page
 
 function pictureOf(visit) {
   const facts = `${percent(visit.model_result.score)} · ${moment(visit.started_at)}`;
@@ -48,9 +49,11 @@ function unseen(error, id) {
 }
 
 export async function loadOneSpecies(id) {
+  wished = id;
   const path = encodeURIComponent(id);
   const [one, {items: visits}] = await Promise.all([ask(`/api/v1/species/${path}`).catch((error) => unseen(error, id)),
                                                     ask(`/api/v1/visits?species=${path}&limit=100`)]);
+  if (wished !== id) return;  // another one meanwhile
   setText("one-name", nameOfBird(one));
   const other = one.scientific_name === nameOfBird(one) ? "" : one.scientific_name;
   byId("one-scientific").hidden = !other;

@@ -16,6 +16,7 @@ let visits = [];
 let cursor = "";
 let cursorOf = "";       // the query that it goes on with
 let length = page;
+let wishedLists = 0;     // what was asked for an earlier one is not shown
 const picturesSoon = gathered(() => loadVisits().catch(() => {}), 3000);
 
 // What a person can say: that it is right, the names that came next, or anything else.
@@ -102,10 +103,14 @@ export async function loadVisits(wished) {
   if (wished !== undefined) {
     setFilters(id ? "" : wished);
     length = page;
+    ++wishedLists;
   }
+  const mine = wishedLists;
   const query = await visitQuery();
   byId("filter-csv").href = `/api/v1/visits.csv${query && `?${query}`}`;
-  [visits, cursor, cursorOf] = [...await readOn("", length, query), query];
+  const [first, next] = await readOn("", length, query);
+  if (mine !== wishedLists) return;
+  [visits, cursor, cursorOf] = [first, next, query];
   await loadOlder();  // more were wished meanwhile, or there is nothing to read
   if (!id) return;
   history.replaceState(null, "", "#visits");  // once

@@ -74,6 +74,7 @@ class Kills(Boxes):
             shutil.rmtree(new[0])
             shutil.copytree(waiting, new[0])
             ready, before = new[0] / "restore/ready", new[0] / "before-restore"
+            (ready / "begun").write_bytes(b"")
             for number in range(steps):
                 name = items[number // 2]
                 place = new[0] / name.removeprefix("state/") if name.startswith("state/") else new[0] / name

@@ -309,7 +309,7 @@ class OnThePage(Phone):
         self.assertNotIn(b"very-secret", listed.body + self.running.ask("/api/v1/config", headers=self.owner).body)
         self.running.stop()
         self.assertNotIn("very-secret", "".join(said + self.running.lines))
-        kept = [self.state_folder / "notify.toml", self.state_folder / "notify-secrets" / "phone"]
+        kept = [self.state_folder / "notify.toml", self.state_folder / "notify-secrets" / "phone.telegram"]
         self.assertEqual([stat.S_IMODE(path.stat().st_mode) for path in kept], [0o600, 0o600])
         self.assertEqual(stat.S_IMODE(kept[1].parent.stat().st_mode), 0o700)
         self.assertNotIn("very-secret", kept[0].read_text())
@@ -328,7 +328,7 @@ class OnThePage(Phone):
         problem = self.assert_problem(self.put("phone", {"service": "template", "preset": "discord"}), 422, "bad-setting")
         self.assertIn("secret", problem["detail"])
         self.assertEqual(self.put("phone", {"service": "ntfy", "to": "birds"}).json()["secret"], False)
-        self.assertFalse((self.state_folder / "notify-secrets" / "phone").exists())
+        self.assertEqual(list((self.state_folder / "notify-secrets").iterdir()), [])
 
     def test_ones_own_servers_stay_in_the_file(self):
         for wish in ({"service": "ntfy", "to": "birds", "server": "http://127.0.0.1"}, {"service": "mail", "to": "a@b.example"},

@@ -36,6 +36,28 @@ test("the day before yesterday is two presses away, with who came at seven", asy
   await closeClean(page);
 });
 
+// The answer of the day that was left is the last to come.
+test("what is shown is the day of the address, however late another one comes", async () => {
+  const page = await openPage(daemon.url, {size: desk});
+  await page.locator("#visitors li").first().waitFor();
+  let letGo;
+  const held = new Promise((resolve) => { letGo = resolve; });
+  let late = 0;
+  await page.route(`**/api/v1/days/${date}`, async (route) => { ++late; await held; await route.continue(); });
+  await page.locator("#day-pick").fill(date);
+  await until(async () => late === 1, "the day was asked for");
+  await page.locator("#day-pick").fill(new Date(Date.parse(date) + 86400000).toISOString().slice(0, 10));
+  await page.locator("#day-empty:not([hidden])").waitFor();
+  const shown = await page.locator("#day-title").innerText();
+  const answered = page.waitForResponse((response) => response.url().endsWith(`/api/v1/days/${date}`));
+  letGo();
+  await (await answered).finished();
+  await page.evaluate(() => fetch("/api/v1/version"));
+  assert.equal(await page.locator("#day-title").innerText(), shown);
+  assert.equal(await page.locator("#visitors li").count(), 0);
+  await closeClean(page);
+});
+
 test("a day is picked by its date, and the address keeps it", async () => {
   const page = await openPage(daemon.url);
   await page.locator("#visitors li").first().waitFor();

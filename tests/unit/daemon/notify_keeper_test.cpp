@@ -85,11 +85,45 @@ TEST_F(NotifyKeeperTest, SecretsOfAFileThatIsSetAsideAreSetAsideWithIt) {
   secretive.secret = "tk_new";
   EXPECT_TRUE(keeper.put(secretive));
   EXPECT_TRUE(keeper.remove("phone", "owner"));
-  EXPECT_EQ(read_file(aside / "phone", 100), "tk_old\n");
+  EXPECT_EQ(read_file(aside / "phone.ntfy", 100), "tk_old\n");
   EXPECT_FALSE(std::filesystem::exists(aside / "of_an_earlier_one"));
   using std::filesystem::perms;
   EXPECT_EQ(std::filesystem::status(aside).permissions(), perms::owner_all);
-  EXPECT_EQ(std::filesystem::status(aside / "phone").permissions(), perms::owner_read | perms::owner_write);
+  EXPECT_EQ(std::filesystem::status(aside / "phone.ntfy").permissions(), perms::owner_read | perms::owner_write);
+}
+
+// What the service that stays would send is what it was given: its messages read the file again.
+TEST_F(NotifyKeeperTest, ASecretOfAServiceThatCouldNotBeKeptReachesNoOther) {
+  http::NotifyWish secretive = phone();
+  secretive.secret = "tk_ntfy";
+  NotifyKeeper keeper = start();
+  ASSERT_TRUE(keeper.put(secretive));
+  std::filesystem::rename(state_ / "notify.toml", state_ / "elsewhere");
+  std::filesystem::create_directories(state_ / "notify.toml" / "full");  // cannot be replaced by a file
+  const http::NotifyWish other{.name = "phone",
+                               .values = {{"service", std::string("telegram")}, {"to", std::string("1")}},
+                               .secret = "123:telegram",
+                               .by = "owner"};
+  EXPECT_FALSE(keeper.put(other));
+  for (const auto& file : std::filesystem::directory_iterator(state_ / "notify-secrets")) {
+    EXPECT_EQ(read_file(file.path(), 100), "tk_ntfy\n") << file.path();
+  }
+  EXPECT_TRUE(keeper.list().front().has_secret);
+  std::filesystem::remove_all(state_ / "notify.toml");
+  EXPECT_TRUE(keeper.put(other));
+  const std::filesystem::directory_iterator left(state_ / "notify-secrets");
+  EXPECT_EQ(read_file(left->path(), 100), "123:telegram\n");
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1) << "that of the service that is gone is gone";
+}
+
+TEST_F(NotifyKeeperTest, ASecretOfAnEarlierVersionStaysItsServices) {
+  http::NotifyWish secretive = phone();
+  secretive.secret = "tk_old";
+  ASSERT_TRUE(start().put(secretive));
+  const std::filesystem::path folder = state_ / "notify-secrets";
+  std::filesystem::rename(folder / "phone.ntfy", folder / "phone");
+  EXPECT_TRUE(start().list().front().has_secret);
+  EXPECT_EQ(read_file(folder / "phone.ntfy", 100), "tk_old\n");
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ TEST(PastedList, TakesNamesHoweverTheyAreNumberedOrPaired) {
   EXPECT_EQ(pasted("# mine\nFringilla montifringilla: 10-3, 4\n-Pica pica\n"),
             "# mine\nFringilla montifringilla: 10-3, 4\n-Pica pica\n")
       << "a list of ours stays as it is";
+  EXPECT_EQ(pasted("Blue Tit, Marsh/Willow Tit, gull sp., Great Tit"), "Blue Tit\nGreat Tit\n");
   EXPECT_EQ(pasted("gull sp.\nGreater/Lesser Scaup\nMallard x Mexican Duck (hybrid)\n"), "");
 }
 

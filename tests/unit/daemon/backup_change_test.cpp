@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a restore replaced is kept for as long as nothing else has been taken up.
+#include "daemon/backup/change.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/base/file.h"
+#include "tests/support/scratch_folder.h"
+
+namespace kinglet::daemon::backup {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BackupChange : public ::testing::Test {
+ protected:
+  BackupChange() {
+    fs::create_directories(places_.state);
+    std::ofstream(history()) << "first";
+  }
+  fs::path history() const { return places_.state / "history"; }
+  std::string now() const { return read_file(history(), 100).value_or("nothing"); }
+  // A backup arrives, and waits.
+  void bring(const std::string& text) {
+    fs::create_directories(incoming_folder(places_.state) / "state");
+    std::ofstream(incoming_folder(places_.state) / "state" / "history") << text;
+    const auto done = commit(places_, {{.name = "state/history", .has_new = true}}, {});
+    ASSERT_TRUE(done) << describe(done.error());
+  }
+
+  const kinglet::testing::ScratchFolder scratch_;
+  const Places places_{.state = scratch_.path() / "state",
+                       .models = scratch_.path() / "state" / "models",
+                       .etc = scratch_.path() / "etc"};
+};
+
+TEST_F(BackupChange, OneThatWaitedAndWasCalledOffLeavesWhatAnEarlierOneReplaced) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  bring("third");
+  ASSERT_EQ(call_off(places_.state), true);
+  ASSERT_EQ(now(), "second");
+  ASSERT_TRUE(turn_back(places_));
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(now(), "first");
+}
+
+TEST_F(BackupChange, TheNewestOneIsWhatCanBeUndone) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  bring("third");
+  ASSERT_EQ(take_up(places_), true);
+  ASSERT_TRUE(turn_back(places_));
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(now(), "second");
+}
+
+// The power went between the old file's going and the new one's coming.
+TEST_F(BackupChange, WhatWasBegunIsFinishedWithoutLosingWhatItReplaced) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  bring("third");
+  const fs::path waits = places_.state / "restore";
+  const fs::path copy = scratch_.path() / "waits";
+  fs::copy(waits, copy, fs::copy_options::recursive);
+  ASSERT_EQ(take_up(places_), true);
+  fs::rename(history(), scratch_.path() / "third");
+  fs::copy(copy, waits, fs::copy_options::recursive);
+  std::ofstream(waits / "ready" / "begun") << "";
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(now(), "third");
+  ASSERT_TRUE(turn_back(places_));
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(now(), "second");
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::backup
