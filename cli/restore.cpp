@@ -127,9 +127,11 @@ Result<int> run(const Options& options, Output& out) {
   if (!options.undo) file = KINGLET_TRY(InputFile::open(options.file));
   const backup::ActAs owner(places.state);
   const FileDescriptor held = KINGLET_TRY(lock(places.state));
-  // One that waits is finished first. Where its files of /etc are missing nothing of it is in place.
+  // One that waits is finished first. Where its files of /etc are missing nothing of it is in place: it gives way, or
+  // it would be taken up without them after this one has failed.
   const Result<bool> waited = backup::take_up(places);
   if (!waited && waited.error().code != ErrorCode::kBusy) return std::unexpected(waited.error());
+  if (!waited) (void)KINGLET_TRY(backup::call_off(places.state));
   if (!options.undo) return restore(options, places, *file, out);
   KINGLET_TRY(backup::turn_back(places));
   (void)KINGLET_TRY(backup::take_up(places));

@@ -25,6 +25,9 @@ struct Message {
   WallTime sent_at{};  // when it is tried, by the clock of who does
 
   [[nodiscard]] std::string whole() const;  // title, text and link as one text
+  // The text; the title of a message that has none, for services that take no empty one or put words of their own
+  // there.
+  [[nodiscard]] const std::string& words() const { return text.empty() ? title : text; }
 };
 
 // What a bird is called in a language; empty: not known.

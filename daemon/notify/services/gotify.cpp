@@ -8,9 +8,7 @@ namespace kinglet::daemon::notify {
 
 Result<Parcel> gotify(const Target& target, const std::string& secret, const Message& message) {
   using Json = nlohmann::ordered_json;
-  Json json{{"title", message.title},
-            {"message", message.text.empty() ? message.title : message.text},
-            {"priority", message.urgent ? 8 : 5}};
+  Json json{{"title", message.title}, {"message", message.words()}, {"priority", message.urgent ? 8 : 5}};
   Json notification = Json::object();
   if (!message.link.empty()) notification["click"] = {{"url", message.link}};
   if (!message.picture_link.empty()) notification["bigImageUrl"] = message.picture_link;

@@ -15,10 +15,10 @@ Result<Parcel> ntfy(const Target& target, const std::string& secret, const Messa
   if (!secret.empty()) headers.push_back("Authorization: Bearer " + secret);
   if (message.pictures.empty()) {
     headers.emplace_back("Content-Type: text/plain; charset=utf-8");
-    request.body = message.text;
+    request.body = message.words();
   } else {
     request.method = outgoing::Method::kPut;
-    headers.push_back("Message: " + header_text(message.text));
+    headers.push_back("Message: " + header_text(message.words()));
     headers.emplace_back("Filename: bird.jpg");
     headers.emplace_back("Content-Type: image/jpeg");
     request.body = message.pictures.front();

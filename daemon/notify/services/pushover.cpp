@@ -13,7 +13,7 @@ Result<Parcel> pushover(const Target& target, const std::string& secret, const M
   form.add("token", secret);
   form.add("user", target.to);
   form.add("title", cut(message.title, kLongestTitle));
-  form.add("message", cut(message.text.empty() ? message.title : message.text, kLongestText));
+  form.add("message", cut(message.words(), kLongestText));
   if (!message.link.empty() && message.link.size() <= kLongestLink) form.add("url", message.link);
   if (message.urgent) form.add("priority", "1");
   if (!message.pictures.empty()) form.add_picture("attachment", "bird.jpg", message.pictures.front());

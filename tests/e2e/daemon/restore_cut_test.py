@@ -56,6 +56,25 @@ class Kills(Boxes):
             seen.add(states.index(found))
         self.assertTrue(seen)
 
+    def test_one_that_waits_for_its_files_of_etc_is_not_taken_up_without_them_after_another_has_failed(self):
+        old, new = self.box("old"), self.box("new")
+        with self.daemon(old) as daemon:
+            archive = self.owned_backup(daemon)[1]
+        with self.daemon(new) as daemon:
+            owner = daemon.claim()
+            own = set(self.ended_visits(daemon))
+            self.assertEqual(daemon.ask("/api/v1/restore", "POST", archive, owner).status, 202)
+        plan = new[0] / "restore/ready/plan.json"  # as `kinglet restore` leaves it where the power goes before its last steps
+        plan.write_text(json.dumps({**json.loads(plan.read_text()), "etc": str(new[1])}))
+        waits = new[1].with_name("etc.restore-new")
+        waits.mkdir()
+        wrong = self.folder / "wrong.tar"
+        wrong.write_bytes(b"no backup")
+        self.restore(new, wrong, code=65)
+        with self.daemon(new) as daemon:
+            self.assertLessEqual(own, set(self.visits(daemon)))
+        self.assertFalse(waits.exists())
+
     def test_a_change_that_was_cut_is_gone_on_with_from_each_of_its_steps(self):
         old, new = self.box("old"), self.box("new")
         for box in (old, new):

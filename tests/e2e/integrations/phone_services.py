@@ -73,6 +73,7 @@ def ntfy(method, path, headers, body):
         text = str(email.header.make_header(email.header.decode_header(headers["message"])))
         return {"title": title, "text": text, "pictures": [body], "link": headers.get("click")}
     need(method == "POST" and len(body) <= 4096, "a text has at most 4,096 bytes")
+    need(body, "an empty one is shown as the word triggered")
     return {"title": title, "text": body.decode(), "pictures": [], "link": headers.get("click")}
 
 

@@ -63,6 +63,16 @@ TEST(DiscordsSecret, IsTheAddressOfTheWebhookOrItsEnd) {
   }
 }
 
+// It puts the word "triggered" in place of an empty text.
+TEST(Ntfy, SaysTheTitleOfAMessageWithoutText) {
+  Message message{.title = "The camera works again"};
+  const Target target{.service = Service::kNtfy, .to = "birds"};
+  EXPECT_EQ(std::get<outgoing::Request>(ntfy(target, "", message).value()).body, message.title);
+  message.pictures = {"\xFF\xD8jpeg"};
+  EXPECT_THAT(std::get<outgoing::Request>(ntfy(target, "", message).value()).headers,
+              ::testing::Contains("Message: " + message.title));
+}
+
 TEST(Mail, BearsTheTimeAtWhichItIsSent) {
   Message message = hostile();
   message.sent_at = WallTime(std::chrono::milliseconds(1'777'875'129'318));
