@@ -131,7 +131,7 @@ async function showAll() {
 async function showNames() {
   forgetLabels();
   await loadModel();
-  showTab();
+  if (!isOpen("settings")) showTab();  // its forms have what somebody types, and tell of these names
 }
 
 // Everything of before is of another start.

@@ -5,7 +5,7 @@ import {ask, may, send} from "./api.js";
 import {byId, freshId, make} from "./dom.js";
 import {number, text, wordsOf} from "./format.js";
 import {nameOfSpecies} from "./now.js";
-import {sourceOf} from "./settings.js";
+import {loadSettings, sourceOf} from "./settings.js";
 
 const kinds = {
   region: {path: "/api/v1/region", key: "decide.region", title: "region_list", how: "region_how", found: "list_found", none: "list_none"},
@@ -84,5 +84,6 @@ export function prepareLists(card) {
 
 export async function loadLists() {
   if (!may("admin")) return;
+  if (!sourceOf(kinds.region.key)) await loadSettings();  // what a file says is not changed here
   await Promise.all([mount(byId("settings-region"), "region"), mount(byId("settings-names"), "names", () => heard())]);
 }

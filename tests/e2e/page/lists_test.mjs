@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import {writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {before, test} from "node:test";
+import {setTimeout} from "node:timers/promises";
 import {assertAccessible, assertFits, claim, closeClean, openSettings, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const labels = ["Passer domesticus (House Sparrow)", "Cyanistes caeruleus (Eurasian Blue Tit)", "Turdus merula (Eurasian Blackbird)",
@@ -65,9 +66,16 @@ test("a region's list is pasted, what is not found is told, and an empty one tak
 test("names of one's own are shown in every language as soon as they are kept", async () => {
   const page = await ownersPage({locale: "de-DE"});
   const form = page.locator("#settings-names form");
+  const typed = page.locator("#settings-region textarea");
+  await typed.fill("Blaumeise");
   await form.getByRole("textbox").fill(labels.slice(0, 8).map((label) => `${label.split(" (")[0]}\tRotflügelstärling`).join("\n"));
   await form.getByRole("button", {name: "Speichern"}).click();
-  await form.getByText("Vögel mit eigenem Namen: 8").waitFor();
+  const told = form.getByText("Vögel mit eigenem Namen: 8");
+  await told.waitFor();
+  await (await page.waitForResponse((response) => response.url().endsWith("/api/v1/model"))).finished();  // the new names
+  await setTimeout(500);
+  assert.equal(await typed.inputValue(), "Blaumeise", "what was typed elsewhere stays");
+  assert.ok(await told.isVisible(), "and what was told of the names");
   await openTab(page, "species");
   await until(async () => (await page.locator("#species-rows th a").allTextContents()).includes("Rotflügelstärling"), "an own name");
   await assertFits(page, "a long name in the table of species");
