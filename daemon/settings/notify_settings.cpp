@@ -141,13 +141,15 @@ void carry_over_notify_secret(const fs::path& folder, const config::Notify& of) 
 }
 
 Result<void> forget_notify_secrets(const fs::path& folder, const std::string& name, const fs::path& kept) {
+  const fs::path secrets = folder / kSecrets;
   std::error_code failed;
-  for (fs::directory_iterator it(folder / kSecrets, failed), end; !failed && it != end; it.increment(failed)) {
+  if (!fs::exists(fs::symlink_status(secrets, failed))) return {};
+  for (fs::directory_iterator it(secrets, failed), end; !failed && it != end; it.increment(failed)) {
     const std::string file = it->path().filename().string();
     if (file.substr(0, file.find('.')) != name || it->path() == kept) continue;
-    fs::remove(it->path(), failed);
-    if (failed) return fail(ErrorCode::kIo, "cannot remove a secret: " + failed.message(), it->path().string());
+    if (!fs::remove(it->path(), failed) && failed) break;
   }
+  if (failed) return fail(ErrorCode::kIo, "cannot remove a secret: " + failed.message(), secrets.string());
   return {};
 }
 

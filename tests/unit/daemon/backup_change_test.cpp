@@ -31,6 +31,10 @@ class BackupChange : public ::testing::Test {
     const auto done = commit(places_, {{.name = "state/history", .has_new = true}}, {});
     ASSERT_TRUE(done) << describe(done.error());
   }
+  void undo() {
+    ASSERT_TRUE(turn_back(places_));
+    ASSERT_EQ(take_up(places_), true);
+  }
 
   const kinglet::testing::ScratchFolder scratch_;
   const Places places_{.state = scratch_.path() / "state",
@@ -44,8 +48,7 @@ TEST_F(BackupChange, OneThatWaitedAndWasCalledOffLeavesWhatAnEarlierOneReplaced)
   bring("third");
   ASSERT_EQ(call_off(places_.state), true);
   ASSERT_EQ(now(), "second");
-  ASSERT_TRUE(turn_back(places_));
-  ASSERT_EQ(take_up(places_), true);
+  undo();
   EXPECT_EQ(now(), "first");
 }
 
@@ -54,8 +57,7 @@ TEST_F(BackupChange, TheNewestOneIsWhatCanBeUndone) {
   ASSERT_EQ(take_up(places_), true);
   bring("third");
   ASSERT_EQ(take_up(places_), true);
-  ASSERT_TRUE(turn_back(places_));
-  ASSERT_EQ(take_up(places_), true);
+  undo();
   EXPECT_EQ(now(), "second");
 }
 
@@ -73,8 +75,7 @@ TEST_F(BackupChange, WhatWasBegunIsFinishedWithoutLosingWhatItReplaced) {
   std::ofstream(waits / "ready" / "begun") << "";
   ASSERT_EQ(take_up(places_), true);
   EXPECT_EQ(now(), "third");
-  ASSERT_TRUE(turn_back(places_));
-  ASSERT_EQ(take_up(places_), true);
+  undo();
   EXPECT_EQ(now(), "second");
 }
 
