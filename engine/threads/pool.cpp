@@ -6,7 +6,7 @@
 
 #include "engine/base/format.h"
 #include "engine/threads/denormals.h"
-#include "engine/threads/other_core.h"
+#include "engine/threads/leave_core.h"
 
 namespace kinglet::engine {
 namespace {
@@ -159,12 +159,11 @@ void Pool::wait_for_joined(SteadyTime awake_until) {
 }
 
 void Pool::serve(std::size_t thread) {
-  OtherCore core;
   for (std::uint32_t last = 0;;) {
     const std::uint32_t state = next_state(last);
     if ((state & kEnd) != 0) return;
     if (options_.before_joining != nullptr) options_.before_joining(options_.context, thread);
-    core.than(core_.load(std::memory_order_relaxed));
+    leave_core(core_.load(std::memory_order_relaxed));
     last = state & kNumber;
     if (!join(state)) continue;
     const SteadyTime start = SteadyClock::now();

@@ -15,7 +15,8 @@ class Worth {
   using Duration = SteadyClock::duration;
   static constexpr Duration kMostCredit = std::chrono::milliseconds(5);
   static constexpr Duration kMostDebt = std::chrono::microseconds(500);
-  static constexpr Duration kFirstPause = std::chrono::milliseconds(250);
+  // About a time slice of Linux: a core that was lost once is back by then, and a model of 20 ms lost one run.
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(16);
   static constexpr Duration kLongestPause = std::chrono::seconds(4);
 
   // One command that was shared out.
