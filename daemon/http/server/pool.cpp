@@ -47,6 +47,7 @@ Pool::Seat::~Seat() {
   {
     MutexLock lock(pool_.mutex_);
     pool_.leave(visitor_);
+    if (pulse_ != nullptr) --pool_.busy_;
   }
   // This address may have a turn again, and another thread may be the one that is free.
   pool_.changed_.notify_one();
@@ -77,11 +78,18 @@ bool Pool::Seat::move_to(const Visitor& visitor) {
 bool Pool::Seat::crowded() const {
   MutexLock lock(pool_.mutex_);
   if (streaming_) return false;
-  pool_.leave(visitor_);
-  const bool wanted = std::ranges::any_of(
-      pool_.waiting_, [&](const Job& job) KINGLET_REQUIRES(pool_.mutex_) { return pool_.may_start(job.visitor); });
-  pool_.sit(visitor_);
-  return wanted;
+  // Each free thread takes one of them, on a busy machine only after a while.
+  std::size_t free = pool_.limits_.threads - pool_.busy_;
+  return std::ranges::any_of(pool_.waiting_, [&](const Job& job) KINGLET_REQUIRES(pool_.mutex_) {
+    if (free > 0 && pool_.may_start(job.visitor)) {
+      --free;
+      return false;
+    }
+    pool_.leave(visitor_);
+    const bool wanted = pool_.may_start(job.visitor);
+    pool_.sit(visitor_);
+    return wanted;
+  });
 }
 
 std::shared_ptr<void> Pool::Seat::hold_stream() {
@@ -247,6 +255,7 @@ void Pool::work(Pulse& pulse) {
       job = std::move(*found);
       waiting_.erase(found);
       sit(job.visitor);
+      ++busy_;
     }
     Seat seat(*this, job.visitor, pulse, Seat::Taken{});
     seat.expect_answer();

@@ -112,6 +112,7 @@ class Pool {
   std::map<std::string, Held> held_ KINGLET_GUARDED_BY(mutex_);  // by limit key
   Counts working_ KINGLET_GUARDED_BY(mutex_){};                  // by standing: threads without a stream
   std::size_t streams_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ KINGLET_GUARDED_BY(mutex_) = 0;  // threads that have a seat
   bool stopping_ KINGLET_GUARDED_BY(mutex_) = false;
   std::deque<Pulse> pulses_;
   std::vector<std::jthread> threads_;  // last: joined first

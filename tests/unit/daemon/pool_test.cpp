@@ -203,6 +203,18 @@ TEST_F(PoolTest, OnlyWhoseThreadWouldServeThemIsCrowded) {
   let_go(pool);
 }
 
+// On a machine that others keep busy, a thread that is free comes late.
+TEST_F(PoolTest, WhoComesToAFreeThreadCrowdsNobody) {
+  Pool pool({.threads = 4, .kept = 0, .left_to_others = 0});
+  Pool::Seat silent(pool, at("a"));
+  for (int i = 0; i < 1000; ++i) {
+    std::promise<void> served;
+    ASSERT_TRUE(add(pool, at("b"), [&](Pool::Seat&) { served.set_value(); }));
+    EXPECT_FALSE(silent.crowded());
+    served.get_future().get();
+  }
+}
+
 TEST_F(PoolTest, AStreamNeverGivesWay) {
   Pool pool({.threads = 1, .kept = 0, .working_of_address = 1, .left_to_others = 0});
   std::latch waiting(1);
