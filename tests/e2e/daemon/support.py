@@ -31,6 +31,8 @@ BIRD_LABELS = CORPUS / "labels" / "inat_bird_965.txt"
 BIRD_RECIPE = {"mean": [128, 128, 128], "std": [128, 128, 128], "resize_mode": "stretch"}
 PATIENCE = 120  # seconds: only a failing test waits so long
 SLOWER = float(os.environ.get("SLOWER", 1))  # than in a release: what a daemon under a sanitizer may take for a bound
+# This machine's own disk may be busy with builds for seconds. Not built with sanitizers.
+DISK = {"LD_PRELOAD": os.environ["SLOW_DISK"], "SLOW_DISK_MS": "5"} if os.environ.get("SLOW_DISK") else {}
 # Where it is noon, or the hour after it: no day ends while a test runs. (The signs of these names are the other way round.)
 NOON = f"Etc/GMT{time.gmtime().tm_hour - 12 or -1:+d}"
 ELSEWHERE = "Etc/GMT+12" if time.gmtime().tm_hour < 11 else "Etc/GMT-14"  # where it is another day than in UTC, and will be
@@ -95,7 +97,7 @@ class Starved:
 
 
 class Daemon:
-    """A running kingletd. `with Daemon(...) as daemon:` ends it with SIGTERM."""
+    """A running kingletd, whose disk takes as long as DISK says. `with Daemon(...) as daemon:` ends it with SIGTERM."""
 
     def __init__(self, *flags, sets=(), env=None, wait=True, program=KINGLETD):
         self.no_settings = tempfile.NamedTemporaryFile(suffix=".toml")
@@ -109,7 +111,7 @@ class Daemon:
         if "--for" not in flags:
             command += ["--for", "40m"]  # nothing stays behind when a test is killed, which CTest does first
         self.process = subprocess.Popen(command + list(flags), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, **(env or {})})
+                                        env={**os.environ, **DISK, **(env or {})})
         self.opened = threading.Event()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

@@ -14,7 +14,7 @@ from broker import Broker, Listener, free_port
 from events_test import Listener as Stream
 from lifecycle_test import field, write_large_model
 from models_test import put_model
-from support import PATIENCE, Daemon, ScratchFolder, main
+from support import DISK, PATIENCE, Daemon, ScratchFolder, main
 from webhook_test import Receiver
 
 LIMIT = 3  # seconds from the signal; each case prints what it took
@@ -309,11 +309,11 @@ class Speakers(Stopping):
 
 
 class Disk(Stopping):
-    SLOW = {"LD_PRELOAD": os.environ.get("SLOW_DISK", ""), "SLOW_DISK_MS": "300"}
+    SLOW = {"SLOW_DISK_MS": "300"}
 
     def setUp(self):
         super().setUp()
-        if not self.SLOW["LD_PRELOAD"]:
+        if not DISK:
             self.skipTest("libslow_disk.so is not built with sanitizers")
 
     def test_slow(self):

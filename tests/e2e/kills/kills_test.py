@@ -36,7 +36,7 @@ OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--kills", type=int)
 OPTIONS.add_argument("--measure", type=float)
 OPTIONS = OPTIONS.parse_args()
-KINGLET, SLOW_DISK, KILLS = os.environ["KINGLET"], os.environ["SLOW_DISK"], OPTIONS.kills or 30
+KINGLET, KILLS = os.environ["KINGLET"], OPTIONS.kills or 30
 SPEEDS = ["0", "20", "0-100", "150", "0-300", "300"]  # milliseconds a sync takes
 INTERVAL = 3
 GRACE = 0 if OPTIONS.kills else 1.5
@@ -57,7 +57,7 @@ class Run:
         self.wished_away = set()
         self.daemon = Daemon(sets=[*bird_show(), f"store.flush_interval={INTERVAL}s", "store.clips=1s",
                                    "store.write_budget=10GiB", f"store.path={folder / 'state'}", "log.level=info"],
-                             env={"LD_PRELOAD": SLOW_DISK, "SLOW_DISK_MS": speed, "SLOW_DISK_LOG": str(folder / "synced.txt")})
+                             env={"SLOW_DISK_MS": speed, "SLOW_DISK_LOG": str(folder / "synced.txt")})
         self.store = Starved(self.daemon.process.pid, thread="store")
         self.stopped = threading.Event()
         self.threads = [threading.Thread(target=self.listen, daemon=True),
