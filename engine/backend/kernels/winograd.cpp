@@ -333,7 +333,8 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   const bool takes = shape.groups == 1 && is(3, window.kernel_height, window.kernel_width) &&
                      is(1, window.stride_height, window.stride_width) &&
                      is(1, window.dilation_height, window.dilation_width);
-  if (!takes || (size == 4 && winograd::relative_error<Number>(4, shape.input_channels) > winograd::kMostError<Number>))
+  if (!takes || shape.outputs() == 0 || shape.input_channels == 0) return std::nullopt;
+  if (size == 4 && winograd::relative_error<Number>(4, shape.input_channels) > winograd::kMostError<Number>)
     return std::nullopt;
   const Cut cut = cut_of(shape, *processor.form, size);
   return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, size),
