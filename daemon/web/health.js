@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: how camera, model, disk and board are, and where something is wrong: why, and what helps.
-import {Problem} from "./api.js";
+import {ask, may, Problem} from "./api.js";
 import {byId, make, setText} from "./dom.js";
 import {duration, hasText, mebibytes, number, percent, setDeviceTime, text} from "./format.js";
 
 const hot = 80;  // °C: where boards begin to slow down
 const well = ["streaming", "paused"];
-const places = {"models-card": "models_title", "backup-card": "backup", "settings-card": "settings_all"};  // cards of the settings, and their titles
+const places = {"models-card": "models_title", "backup-card": "backup", "settings-card": "settings_all", "lists-card": "bird_lists"};  // cards of the settings, and their titles
 
 let stats = null;
 let readiness = null;
 let model = null;
+let region = null;  // its list and what of it the model knows, if one may see that
 let lost = null;
 let update = null;  // a newer kinglet that apt knows of
 let settings = "";  // why those of this page do not count
@@ -24,7 +25,7 @@ const camerasOf = (found) => found?.cameras || (found ? [found.camera] : []);
 const nameOfCamera = (found, camera) => found.cameras ? `${text("camera")} ${camera.source}` : text("camera");
 
 // What is wrong: a title, why, what helps, and the id of what does on the page, if it does.
-export function troublesOf(found, ready, answering) {
+export function troublesOf(found, ready, answering, listed) {
   const troubles = [];
   const add = (title, reason, cure, place) => troubles.push({title, reason, cure, place});
   for (const camera of camerasOf(found)) {
@@ -44,6 +45,7 @@ export function troublesOf(found, ready, answering) {
   // It answers all the same, plausibly and wrongly, or with numbers.
   if (answering && !answering.preprocess_found) add(text("no_recipe"), answering.name, text("cure_recipe"), "models-card");
   if (answering && !answering.labels.named) add(text("no_labels"), answering.name, text("cure_labels"), "models-card");
+  if (listed?.missing_count && !listed.found_count) add(text("no_region"), answering?.name, text("cure_region"), "lists-card");
   if (checks.store && checks.store.status !== "pass") add(text("store_trouble"), checks.store.detail, text("cure_store"));
   if (checks.restore) add(text("restore_trouble"), "", text("cure_restore"), "backup-card");
   for (const name of found?.board.throttling?.now || []) {
@@ -58,7 +60,7 @@ export function troublesOf(found, ready, answering) {
 
 function showTroubles() {
   const troubles = lost ? [{title: text("lost"), reason: lost instanceof Problem ? lost.message : "", cure: text("cure_lost")}]
-    : troublesOf(stats, readiness, model);
+    : troublesOf(stats, readiness, model, region);
   if (settings && !lost) troubles.push({title: text("settings_trouble"), reason: settings, cure: text("cure_settings")});
   byId("troubles").hidden = troubles.length === 0;
   const words = JSON.stringify(troubles);
@@ -151,6 +153,11 @@ export function showUpdate(found) {
 
 export function showModel(found) {
   model = found;
+  render();
+}
+
+export async function loadRegion() {
+  region = may("admin") ? await ask("/api/v1/region/match") : null;
   render();
 }
 

@@ -12,7 +12,7 @@ import {prepareFirstCard, showFirstCard} from "./first_card.js";
 import {chooseLanguage} from "./format.js";
 import {forgetRestore} from "./backup.js";
 import {prepareApp} from "./install.js";
-import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
+import {loadReadiness, loadRegion, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
 import * as live from "./live.js";
 import {prepareMenus} from "./menu.js";
 import {announce, beginAnew, endWhenPaused, explainSilence, forgetLabels, loadLabels, showNoModel, showPrediction} from "./now.js";
@@ -67,6 +67,11 @@ async function loadModel() {
   }
 }
 
+async function loadModelAndRegion() {
+  await loadModel();
+  await loadRegion();
+}
+
 const readers = (task) => () => attempt(async () => { if (may("read")) await task(); });
 // Only as long as it is seen: opened again, it is read anyway.
 const whileOpen = (tab, task) => (event) => { if (isOpen(tab)) return task(event); };
@@ -91,7 +96,7 @@ function hear() {
     live.on("stats", show);
   }
   live.on("camera", readinessSoon);
-  live.on("model", () => { forgetLabels(); attempt(loadModel); });
+  live.on("model", () => { forgetLabels(); attempt(loadModelAndRegion); });
   live.on("visit.start", announce);
   for (const kind of ["visit.start", "visit.picture", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, whileOpen("visits", showVisit));
   live.on("visit.deleted", whileOpen("visits", ({visit}) => forgetVisit(visit)));
@@ -120,7 +125,7 @@ async function showAll() {
   startPicture();
   live.restart();
   await attempt(async () => { if (may("read")) showEverythingOf(await ask("/api/v1/stats")); });
-  await Promise.all([readers(learnZone)(), attempt(loadModel)]);
+  await Promise.all([readers(learnZone)(), attempt(loadModelAndRegion)]);
   showTab();
   await attempt(loadReadiness);
   // Whether they count, and where to look, concerns an owner everywhere.

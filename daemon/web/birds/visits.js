@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the newest visits, as they happen, each named right in a small menu.
-import {ask, may} from "./api.js";
+import {ask, may, Problem} from "./api.js";
 import {byId, cropOf, fillChanged, gathered, make, setText, showProblem} from "./dom.js";
 import {text, today} from "./format.js";
 import {isFiltered, prepareFilters, setFilters, visitQuery} from "./filters.js";
@@ -104,6 +104,7 @@ export async function loadVisits(wished) {
     setFilters(id ? "" : wished);
     length = page;
     ++wishedLists;
+    showProblem("review-problem", null);
   }
   const mine = wishedLists;
   const query = await visitQuery();
@@ -114,7 +115,12 @@ export async function loadVisits(wished) {
   await loadOlder();  // more were wished meanwhile, or there is nothing to read
   if (!id) return;
   history.replaceState(null, "", "#visits");  // once
-  openVisit(await ask(`/api/v1/visits/${encodeURIComponent(id)}`));
+  try {
+    openVisit(await ask(`/api/v1/visits/${encodeURIComponent(id)}`));
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 404) throw error;
+    showProblem("review-problem", {message: text("visit_gone")});
+  }
 }
 
 // From where the list ends, unless that was read anew meanwhile.

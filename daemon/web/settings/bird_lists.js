@@ -4,6 +4,7 @@
 import {ask, may, send} from "./api.js";
 import {byId, freshId, make} from "./dom.js";
 import {number, text, wordsOf} from "./format.js";
+import {loadRegion} from "./health.js";
 import {nameOfSpecies} from "./now.js";
 import {loadSettings, sourceOf} from "./settings.js";
 
@@ -59,6 +60,7 @@ export async function mount(element, kind = "region", done = () => {}) {
       box.value = await listOf(path);
       told.replaceChildren(...report(match, kinds[kind]));
       tell("");
+      if (kind === "region") await loadRegion();
       await done(match);
     } catch (error) { tell(wordsOf(error)); }
     save.disabled = false;

@@ -21,8 +21,10 @@ function field(name, key, properties, tag = "input") {
   return properties.type === "checkbox" ? make("p", {}, node, " ", label) : make("p", {}, label, node);
 }
 
-// What the form asks of; another event that the service has stays.
-const asked = ["visit.start", "camera", "disk"];
+// What the form asks of together; where that is not changed, and of all other events, what the service has stays.
+const troubles = ["camera", "disk"];
+const isTrouble = (event) => troubles.includes(event);
+const troublesOf = (before, wished) => wished === before.some(isTrouble) ? before.filter(isTrouble) : wished ? troubles : [];
 
 function whichMessages({only = [], events = ["visit.start"], species = [], quiet, at_most: atMost, digest, picture}, brief) {
   return make("details", {open: !brief}, make("summary", {textContent: text("notify_which")}),
@@ -34,7 +36,7 @@ function whichMessages({only = [], events = ["visit.start"], species = [], quiet
     field("at_most", "notify_at_most", {type: "number", min: 1, max: 1000, value: atMost || 12}),
     field("digest", "notify_digest", {type: "time", value: digest || ""}),
     field("picture", "notify_picture", {type: "checkbox", checked: picture !== false}),
-    field("trouble", "notify_trouble", {type: "checkbox", checked: events.includes("camera")}));
+    field("trouble", "notify_trouble", {type: "checkbox", checked: events.some(isTrouble)}));
 }
 
 function wishOf(kind, {events: before = []}, {elements}) {
@@ -42,8 +44,8 @@ function wishOf(kind, {events: before = []}, {elements}) {
   const checked = (name) => elements[name].checked;
   const secret = value("secret");
   return {...kinds[kind].wish, ...(kinds[kind].to ? {to: value("to")} : {}), ...(secret ? {secret} : {}),
-          events: [...(checked("visits") ? ["visit.start"] : []), ...before.filter((event) => !asked.includes(event)),
-                   ...(checked("trouble") ? ["camera", "disk"] : [])],
+          events: [...(checked("visits") ? ["visit.start"] : []), ...before.filter((event) => event !== "visit.start" && !isTrouble(event)),
+                   ...troublesOf(before, checked("trouble"))],
           species: value("species").split("\n").map((line) => line.trim()).filter(Boolean),
           only: Object.keys(conditions).filter(checked), quiet: value("quiet"), at_most: Number(value("at_most")),
           picture: checked("picture"), digest: value("digest")};

@@ -39,6 +39,26 @@ test("a German page says Haussperling, and another language its own name", async
   await closeClean(page);
 });
 
+test("a region's list of which another model knows nothing is told, until there is another list", async () => {
+  const state = scratchFolder();
+  const first = await startDaemon({sets: quick, state});
+  const owner = await claim(first);
+  const kept = await fetch(`${first.url}/api/v1/region`, {method: "PUT", body: "Golden demofinch\n", headers: {...owner, "content-type": "text/plain"}});
+  assert.equal(kept.status, 200);
+  await first.stop();
+  const file = join(scratchFolder(), "labels.txt");
+  writeFileSync(file, `${labels.join("\n")}\n`);
+  const other = await startDaemon({sets: [...quick, `model.labels=${file}`], state});
+  const page = await openSettings(other, owner, "#settings-region textarea");
+  const told = page.locator("#trouble-list", {hasText: "The model knows no bird on the list of your region"});
+  await told.waitFor();
+  await assertFits(page, "a list of which the model knows nothing");
+  await page.locator("#settings-region").getByRole("textbox").fill("Turdus merula");
+  await page.locator("#settings-region").getByRole("button", {name: "Save"}).click();
+  await told.waitFor({state: "detached"});
+  await closeClean(page);
+});
+
 test("a region's list is pasted, what is not found is told, and an empty one takes it away", async () => {
   const page = await ownersPage();
   page.expected.push(/422/);

@@ -89,6 +89,24 @@ test("a bird that is typed wrong is told below its service, with the one that ma
   await closeClean(page);
 });
 
+test("of what the form asks together, what it did not change stays", async () => {
+  const address = "/api/v1/notify/phone";
+  const put = (events) => daemon.ask(address, {method: "PUT", headers: {...headers, "content-type": "application/json"},
+                                               body: JSON.stringify({service: "ntfy", to: "birds", events})});
+  for (const [before, after] of [[["visit.start", "disk"], ["visit.start", "disk"]], [["camera"], ["camera"]]]) {
+    await put(before);
+    const page = await ownersPage();
+    await page.getByRole("button", {name: "Change: phone"}).click();
+    assert.equal(await page.getByLabel("when camera or disk").isChecked(), true);
+    await page.getByLabel("Quiet hours").fill("22:00-07:00");
+    await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+    await page.getByRole("button", {name: "Change: phone"}).waitFor();
+    assert.deepEqual([(await services())[0].events, (await services())[0].quiet], [after, "22:00-07:00"]);
+    await closeClean(page);
+  }
+  await fetch(daemon.url + address, {method: "DELETE", headers});
+});
+
 test("what is wrong stands in the form, and what was typed stays", async () => {
   const page = await ownersPage();
   await addButton(page).click();

@@ -69,6 +69,19 @@ test("a day is picked by its date, and the address keeps it", async () => {
   await closeClean(page);
 });
 
+test("the address of a visit that is gone says so, and shows the others", async () => {
+  const page = await openPage(daemon.url, {tab: "visits"});
+  page.expected.push(/404.*vis_/);
+  await page.locator("#visit-list li").first().waitFor();
+  await page.evaluate(() => { location.hash = "#visits/vis_01JABCDEFGHJKMNPQRSTVWXYZ0"; });
+  await page.getByText("That visit is no longer kept.").waitFor();
+  assert.ok(await page.locator("#visit-list li").count() > 0);
+  await page.locator("#tab-birds").click();
+  await page.locator("#tab-visits").click();
+  await page.locator("#review-problem").waitFor({state: "hidden"});
+  await closeClean(page);
+});
+
 test("visits are found by day, name and review, and the address keeps what was asked", async () => {
   const page = await openPage(daemon.url, {tab: "visits"});
   const rows = page.locator("#visit-list li");
