@@ -277,7 +277,7 @@ void AppParts::look_at_restored(SteadyTime now) {
   if (now < next_look_at_restored) return;
   const bool first = next_look_at_restored == SteadyTime{};
   next_look_at_restored = now + kLookAtRestored;
-  if (!first && history.brief().state == store::StoreState::kDisk) forget_proven(state_folder, log);
+  if (!first && history.brief().state == store::StoreState::kDisk) forget_proven(state_folder, kLookAtRestored, log);
 }
 
 void AppParts::govern(SteadyTime now) {

@@ -29,8 +29,8 @@ backup::Incoming::JudgeSettings judge_with(config::LoadOptions load, std::filesy
   };
 }
 
-void forget_proven(const std::filesystem::path& state_folder, const LogSink& log) {
-  if (!backup::is_proven(state_folder, std::chrono::system_clock::now())) return;
+void forget_proven(const std::filesystem::path& state_folder, std::chrono::seconds worked, const LogSink& log) {
+  if (!backup::add_work(state_folder, worked).value_or(false)) return;
   backup::forget_before(state_folder);
   log(LogLevel::kInfo, "what was before the newest restore is no longer kept: the new state has worked for a day");
 }

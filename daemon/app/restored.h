@@ -3,6 +3,7 @@
 // and forgotten what was before when the new state has worked for a day.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 #include "config/config.h"
@@ -18,7 +19,7 @@ namespace kinglet::daemon {
 // Settings that came from elsewhere, perhaps of another version, with the owner's files of here.
 [[nodiscard]] backup::Incoming::JudgeSettings judge_with(config::LoadOptions load, std::filesystem::path state_folder);
 
-// Now and then.
-void forget_proven(const std::filesystem::path& state_folder, const LogSink& log);
+// Now and then, with what the new state has worked since the last time. A disk that takes nothing is told elsewhere.
+void forget_proven(const std::filesystem::path& state_folder, std::chrono::seconds worked, const LogSink& log);
 
 }  // namespace kinglet::daemon

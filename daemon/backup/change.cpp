@@ -12,6 +12,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 
 namespace kinglet::daemon::backup {
 namespace {
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostPlanBytes = 1U << 20;
+constexpr std::uint64_t kMostWorkBytes = 32;
 constexpr auto kProvenAfter = std::chrono::hours(24);
 
 fs::path restore_folder(const fs::path& state) { return state / "restore"; }
@@ -260,11 +262,14 @@ Result<void> turn_back(const Places& places) {
   return rename_folder(before, ready_folder(places.state));
 }
 
-bool is_proven(const fs::path& state, WallTime now) {
-  struct stat status{};
-  if (state.empty() || ::stat(plan_file(before_folder(state)).c_str(), &status) != 0) return false;
-  return std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(now)) >
-         status.st_mtim.tv_sec + std::chrono::seconds(kProvenAfter).count();
+Result<bool> add_work(const fs::path& state, std::chrono::seconds worked) {
+  if (state.empty() || !is_there(plan_file(before_folder(state)))) return false;
+  const fs::path file = before_folder(state) / "seconds-of-work";
+  // One that cannot be read begins anew: what was before is kept for longer.
+  const std::string text = read_file(file, kMostWorkBytes).value_or("");
+  worked += std::chrono::seconds(parse_number<std::uint32_t>(text).value_or(0));
+  KINGLET_TRY(write_file(file, format_text("{}", worked.count()), Overwrite::kReplace, Readers::kOwner));
+  return worked >= kProvenAfter;
 }
 
 void forget_before(const fs::path& state) {

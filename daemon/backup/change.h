@@ -3,6 +3,7 @@
 // goes, the next start goes on with it. The old state stays beside until the new one is proven.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,7 +11,6 @@
 
 #include "daemon/backup/arrived.h"
 #include "daemon/backup/parts.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 
@@ -46,8 +46,9 @@ struct PlanItem {
 
 // The state of before the newest change waits to be taken up. kNotFound: it is not kept (any more).
 [[nodiscard]] Result<void> turn_back(const Places& places);
-// Is it there, and older than a day?
-[[nodiscard]] bool is_proven(const std::filesystem::path& state, WallTime now);
+// The newest change has worked for so long again. True: for a day in all, and what was before it is still kept. Counted
+// and not told by a clock, which a board without one begins weeks behind. kIo: it cannot be written down.
+[[nodiscard]] Result<bool> add_work(const std::filesystem::path& state, std::chrono::seconds worked);
 void forget_before(const std::filesystem::path& state);
 
 }  // namespace kinglet::daemon::backup

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -77,6 +78,44 @@ TEST_F(BackupChange, WhatWasBegunIsFinishedWithoutLosingWhatItReplaced) {
   EXPECT_EQ(now(), "third");
   undo();
   EXPECT_EQ(now(), "second");
+}
+
+TEST_F(BackupChange, ItIsProvenWhenItHasWorkedForADayAcrossRestarts) {
+  using std::chrono::hours;
+  EXPECT_EQ(add_work(places_.state, hours(48)), false) << "nothing was restored";
+  bring("second");
+  EXPECT_EQ(add_work(places_.state, hours(48)), false) << "it only waits";
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(add_work(places_.state, hours(23)), false);
+  EXPECT_EQ(add_work(places_.state, hours(1)), true);
+}
+
+// Such as one on a board whose clock stood weeks behind until it was set.
+TEST_F(BackupChange, AnOldDateOfItsFilesProvesNothing) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  for (const auto& entry : fs::recursive_directory_iterator(before_folder(places_.state)))
+    fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  EXPECT_EQ(add_work(places_.state, std::chrono::minutes(10)), false);
+  undo();
+  EXPECT_EQ(now(), "first");
+}
+
+TEST_F(BackupChange, AnotherOneHasItsOwnDay) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  ASSERT_EQ(add_work(places_.state, std::chrono::hours(23)), false);
+  bring("third");
+  ASSERT_EQ(take_up(places_), true);
+  EXPECT_EQ(add_work(places_.state, std::chrono::hours(1)), false);
+}
+
+TEST_F(BackupChange, ACountThatCannotBeReadBeginsAnew) {
+  bring("second");
+  ASSERT_EQ(take_up(places_), true);
+  std::ofstream(before_folder(places_.state) / "seconds-of-work") << "a day or so";
+  EXPECT_EQ(add_work(places_.state, std::chrono::hours(23)), false);
+  EXPECT_EQ(add_work(places_.state, std::chrono::hours(1)), true);
 }
 
 }  // namespace
