@@ -53,8 +53,7 @@ Result<AddressSpec> parse_address(const AddressForm& form, std::string_view text
   const auto protocol =
       std::ranges::find_if(form.protocols, [&](std::string_view begin) { return address.starts_with(begin); });
   const std::size_t host = protocol == form.protocols.end() ? 0 : protocol->size();
-  if (host == 0 || address.size() == host ||
-      std::ranges::any_of(address, [](char c) { return c <= ' ' || c == 0x7F; })) {
+  if (host == 0 || address.size() == host || !std::ranges::all_of(address, is_visible)) {
     return fail(ErrorCode::kUsage, format_text("{}: needs an address, not \"{}\"", form.scheme, shown_address(address)),
                 {}, format_text("write {}", form.example));
   }

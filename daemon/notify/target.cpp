@@ -25,7 +25,6 @@ std::unexpected<Error> wrong(std::string_view key, std::string_view what, std::s
 }
 
 bool is_small(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
-bool is_visible(char c) { return c > ' ' && c < '\x7F'; }
 bool is_of_topic(char c) { return is_small(c) || (c >= 'A' && c <= 'Z') || c == '-'; }
 
 bool begins_with_one_of(std::string_view text, std::initializer_list<std::string_view> beginnings) {
@@ -80,7 +79,7 @@ Result<void> check_template(const Target& target) {
   for (const std::string& header : target.headers) {
     const std::size_t colon = header.find(": ");
     if (colon != std::string::npos && colon > 0 && std::ranges::all_of(header.substr(0, colon), is_of_topic) &&
-        std::ranges::none_of(header, [](char c) { return c < ' ' || c == '\x7F'; })) {
+        std::ranges::all_of(header, [](char c) { return is_visible(c) || c == ' '; })) {
       continue;
     }
     return wrong("headers", "expected lines such as \"Authorization: Bearer {secret}\"");

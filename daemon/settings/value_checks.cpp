@@ -35,7 +35,7 @@ bool is_web_address(std::string_view text) {
   const bool plain = text.starts_with("http://");
   const std::size_t host = plain ? 7 : 8;
   return (plain || text.starts_with("https://")) && text.size() > host && text[host] != '/' &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7F'; });
+         std::ranges::all_of(text, is_visible);
 }
 
 bool is_name_letter(char c) {
@@ -110,7 +110,7 @@ Result<void> check_broker(const config::Config& config) {
 
 // A part of a topic that everybody may subscribe to by name.
 bool is_prefix(const std::string& text) {
-  const auto strange = [](char c) { return c <= ' ' || c == '#' || c == '+' || c == '$' || c == '\x7F'; };
+  const auto strange = [](char c) { return !is_visible(c) || c == '#' || c == '+' || c == '$'; };
   return !text.starts_with('/') && !text.ends_with('/') && text.size() <= 100 && std::ranges::none_of(text, strange);
 }
 
@@ -123,6 +123,13 @@ Result<void> check_topic_prefix(const config::Config& config) {
 Result<void> check_discovery_prefix(const config::Config& config) {
   if (is_prefix(config.mqtt.discovery_prefix)) return {};
   return expected("letters and digits, such as \"homeassistant\", or \"\"");
+}
+
+// Brokers close the connection of who has another one, again and again.
+Result<void> check_client_id(const config::Config& config) {
+  const std::string& name = config.mqtt.client_id;
+  if (!name.empty() && name.size() <= 100 && std::ranges::all_of(name, is_visible)) return {};
+  return expected("a name without blanks, of at most 100 letters and digits, or \"auto\"");
 }
 
 // Its path may be a secret.
@@ -202,7 +209,7 @@ struct Row {
   Result<void> (*check)(const config::Config& config);
 };
 
-constexpr std::array<Row, 19> kRows{{
+constexpr std::array<Row, 20> kRows{{
     {"time.zone", Reads::kNothing, check_zone},
     {"source.spec", Reads::kNothing, check_source},
     {"camera.rotation", Reads::kNothing, check_rotation},
@@ -218,6 +225,7 @@ constexpr std::array<Row, 19> kRows{{
     {"http.allowed_origins", Reads::kNothing, check_allowed_origins},
     {"http.tls_certificate", Reads::kFiles, check_tls},
     {"mqtt.url", Reads::kNothing, check_broker},
+    {"mqtt.client_id", Reads::kNothing, check_client_id},
     {"mqtt.topic_prefix", Reads::kNothing, check_topic_prefix},
     {"mqtt.discovery_prefix", Reads::kNothing, check_discovery_prefix},
     {"webhook.url", Reads::kNothing, check_webhook},

@@ -131,7 +131,7 @@ Result<Address> parse_address(std::string_view text) {
     rest = rest.substr(0, colon);
   }
   if (bracket > 0) rest = rest.substr(1, bracket - 1);
-  const auto strange = [](char c) { return c <= ' ' || c == '/' || c == '?' || c == '#' || c == '[' || c == '\x7F'; };
+  const auto strange = [](char c) { return !is_visible(c) || c == '/' || c == '?' || c == '#' || c == '['; };
   if (rest.empty() || std::ranges::any_of(rest, strange)) return bad_address(text, "no such host");
   address.host = rest;
   return address;

@@ -16,4 +16,7 @@ namespace kinglet {
 // untrusted names into one line of a message or a log.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 200);
 
+// Of ASCII and no blank, as in addresses. One answer everywhere: a byte above it is negative on x86-64 and not on ARM.
+[[nodiscard]] constexpr bool is_visible(char c) { return c > ' ' && c < '\x7F'; }
+
 }  // namespace kinglet

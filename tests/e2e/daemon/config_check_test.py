@@ -43,8 +43,11 @@ WRONG = [
     ('http.tls_certificate = "/nowhere/tls.pem"', "tls"),
     ('mqtt = {enabled = true, url = "broker"}', "mqtt://HOST"),
     ('mqtt = {enabled = true, topic_prefix = "a/#"}', "home/kinglet"),
+    ('mqtt.topic_prefix = "vögel"', "home/kinglet"),
     ('mqtt.topic_prefix = ""', "home/kinglet"),  # also of what is off: it would be found when it is switched on
     ('mqtt.discovery_prefix = "a b"', "homeassistant"),
+    ('mqtt.client_id = "a\\u0000b"', "a name without blanks"),
+    ('mqtt.client_id = ""', "a name without blanks"),
     ('webhook.events = ["visit.begin"]', "visit.start"),
     ('mqtt = {enabled = true, discovery_prefix = "/a"}', "homeassistant"),
     ('webhook.url = "example.com/secret"', "http://"),

@@ -24,6 +24,11 @@ TEST(NearestName, TakesTwoLettersThatWereExchangedForOneError) {
 
 TEST(NearestName, IsEmptyWhenNothingIsNear) { EXPECT_EQ(nearest_name("temperature", kKeys), ""); }
 
+TEST(IsVisible, IsOfAsciiAloneOnEveryProcessor) {
+  EXPECT_TRUE(is_visible('a') && is_visible('!') && is_visible('~'));
+  for (const char c : {' ', '\0', '\n', '\x7F', '\x80', '\xC3', '\xFF'}) EXPECT_FALSE(is_visible(c)) << int{c};
+}
+
 TEST(Printable, KeepsUtf8AndReplacesWhatCouldForgeALine) {
   EXPECT_EQ(printable("Kernbei\xC3\x9F"
                       "er"),
