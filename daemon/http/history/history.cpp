@@ -77,7 +77,8 @@ std::optional<Reply> not_modified(const Call& call, const std::string& tag) {
 }
 
 std::string list_tag(const HistoryView& view) {
-  return format_text("W/\"{}-{}\"", view.store.boot_tag(), view.store.change_count());
+  // Its model says how birds are called.
+  return format_text("W/\"{}-{}-{}\"", view.store.boot_tag(), view.store.change_count(), view.models.current().number);
 }
 
 void add_names(Json& json, const HistoryView& view, std::string_view species_id) {

@@ -41,11 +41,23 @@ function report(match, {found: key, none}) {
 // An empty list is told in the page's words, not by the server's one line.
 const listOf = async (path) => (await (await send(path)).text()).replace(/^#.*\n$/, "");
 
+// `list` is what is kept; what was `typed` over it, and not saved, stays.
+function showKept(box, list, typed) {
+  box.value = list;
+  box.dataset.kept = box.value;
+  if (typed !== undefined) box.value = typed;
+}
+
+// What somebody typed or pasted into `box` and has not saved.
+const unsaved = (box) => box && "kept" in box.dataset && box.value !== box.dataset.kept ? box.value : undefined;
+
 // Builds the list `kind` ("region" or "names") into `element`; `done()` is called after a list was kept. Only an owner may.
 export async function mount(element, kind = "region", done = () => {}) {
   const {path, key, title, how} = kinds[kind];
+  const before = element.querySelector("textarea");
   const id = freshId("list");
   const box = make("textarea", {id, rows: 6, spellcheck: false, autocomplete: "off"});
+  if (unsaved(before) !== undefined) showKept(box, before.dataset.kept, before.value);
   const save = make("button", {className: "main", textContent: text("save")});
   const problem = make("p", {className: "bad", role: "alert", hidden: true});
   const told = make("div", {role: "status"});
@@ -57,7 +69,7 @@ export async function mount(element, kind = "region", done = () => {}) {
     save.disabled = true;
     try {
       const match = await keep(kind, box.value);
-      box.value = await listOf(path);
+      showKept(box, await listOf(path));
       told.replaceChildren(...report(match, kinds[kind]));
       tell("");
       if (kind === "region") await loadRegion();
@@ -67,7 +79,7 @@ export async function mount(element, kind = "region", done = () => {}) {
   });
   element.replaceChildren(form);
   try {
-    box.value = await listOf(path);
+    showKept(box, await listOf(path), unsaved(box));
     if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`), kinds[kind]));
   } catch (error) { tell(wordsOf(error)); }
   const source = sourceOf(key);

@@ -66,6 +66,7 @@ function fill({place, day, save, locate, told}) {
 
 // Builds the form into `element`; gives what ends it. Only an owner may.
 export function mountPlace(element) {
+  const before = element.querySelector("form[data-typed]");
   const parts = controls();
   const {place, day, save, locate, told, problem} = parts;
   const form = make("form", {className: "setting-form", noValidate: true},
@@ -73,7 +74,8 @@ export function mountPlace(element) {
     make("p", {className: "soft", textContent: text("place_how")}), place,
     make("p", {}, day, " ", make("label", {htmlFor: day.id, textContent: text("place_day")})), told, problem,
     make("p", {className: "buttons"}, save, locate));
-  let typed = false;
+  // What is typed and not saved is there when the tab is opened again, or in another language.
+  const note = (typed) => form.toggleAttribute("data-typed", typed);
   const attempt = async (task) => {
     problem.hidden = true;
     told.textContent = "";
@@ -82,23 +84,27 @@ export function mountPlace(element) {
       problem.hidden = false;
     }
   };
-  form.addEventListener("input", () => { typed = true; });
+  form.addEventListener("input", () => note(true));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(async () => {
       await keep(place.value, day.checked);
-      typed = false;
+      note(false);
       fill(parts);
       told.textContent = text("place_kept");
     });
   });
   locate.addEventListener("click", () => attempt(async () => {
     place.value = await located();
-    typed = true;
+    note(true);
   }));
   element.replaceChildren(form);
-  const refresh = () => { if (!typed && valueOf(north) !== undefined) fill(parts); };
-  refresh();
+  if (valueOf(north) !== undefined) fill(parts);
+  if (before) {
+    [place.value, day.checked] = [before[0].value, before[1].checked];
+    note(true);
+  }
+  const refresh = () => { if (!form.hasAttribute("data-typed") && valueOf(north) !== undefined) fill(parts); };
   return onSettings(refresh);
 }
 

@@ -59,6 +59,24 @@ test("a region's list of which another model knows nothing is told, until there 
   await closeClean(page);
 });
 
+test("what is typed into lists and place, and not saved, is there when the tab is opened again", async () => {
+  const page = await ownersPage();
+  const region = page.locator("#settings-region textarea");
+  const place = page.locator("#settings-place input[type=text]");
+  await page.locator("#settings-region [role=status] p").waitFor();
+  await region.fill("Pica pica");
+  await place.fill("52.5, 13.4");
+  await openTab(page, "visits");
+  await openTab(page, "settings");
+  await page.locator("#settings-region [role=status] p").waitFor();
+  assert.deepEqual([await region.inputValue(), await place.inputValue()], ["Pica pica", "52.5, 13.4"]);
+  await page.locator("#language").selectOption("de");
+  await page.locator("#settings-region", {hasText: "Vögel Ihrer Gegend"}).waitFor();
+  await until(async () => await region.inputValue() === "Pica pica", "what was typed");
+  assert.equal(await place.inputValue(), "52.5, 13.4");
+  await closeClean(page);
+});
+
 test("a region's list is pasted, what is not found is told, and an empty one takes it away", async () => {
   const page = await ownersPage();
   page.expected.push(/422/);

@@ -73,6 +73,21 @@ class HistoryHandlers : public ::testing::Test {
     store_.put(visit);
     return visit.id;
   }
+
+  // The demonstration's model, whose owner calls birds so.
+  void call_birds(std::initializer_list<std::pair<const char*, const char*>> names) {
+    ModelFacts facts = *demonstration();
+    std::vector<visits::SpeciesRow> rows;
+    for (const auto& [bird, name] : names) {
+      visits::SpeciesRow& row = rows.emplace_back();
+      row.species_id = bird;
+      row.common_name = name;
+      row.owners_name = true;
+    }
+    facts.taxa = std::make_shared<const visits::Taxa>(visits::Taxa::make(facts.labels, rows).value());
+    std::vector<std::string> warnings;
+    models_.publish(std::make_shared<const ModelFacts>(facts), visits::Rule::make(facts.taxa, {}, warnings));
+  }
 };
 
 TEST_F(HistoryHandlers, VisitsAreListedNewestFirst) {
@@ -117,18 +132,7 @@ TEST_F(HistoryHandlers, ATypedNameIsKeptThoughTheHistoryKnowsItsIdAlone) {
 }
 
 TEST_F(HistoryHandlers, ABirdThatTheModelLacksIsCalledAsItsOwnerCallsIt) {
-  ModelFacts facts = *demonstration();
-  const auto own = [](const char* bird, const char* name) {
-    visits::SpeciesRow row;
-    row.species_id = bird;
-    row.common_name = name;
-    row.owners_name = true;
-    return row;
-  };
-  const std::vector<visits::SpeciesRow> rows{own("poecile-montanus", "Mattkopf"), own("turdus-pilaris", "Schacker")};
-  facts.taxa = std::make_shared<const visits::Taxa>(visits::Taxa::make(facts.labels, rows).value());
-  std::vector<std::string> warnings;
-  models_.publish(std::make_shared<const ModelFacts>(facts), visits::Rule::make(facts.taxa, {}, warnings));
+  call_birds({{"poecile-montanus", "Mattkopf"}, {"turdus-pilaris", "Schacker"}});
   put_visit("poecile-montanus");
   put_visit("turdus-pilaris");
   put_visit("turdus-merula");
@@ -145,6 +149,18 @@ TEST_F(HistoryHandlers, ABirdThatTheModelLacksIsCalledAsItsOwnerCallsIt) {
   ASSERT_TRUE(review) << review.error().problem.detail;
   EXPECT_EQ(review->species_id, "poecile-montanus");
   EXPECT_EQ(review->name, "");
+}
+
+TEST_F(HistoryHandlers, WhoHasTheListGetsItAgainWhenABirdIsCalledOtherwise) {
+  call_birds({{"turdus-merula", "Amsel"}});
+  put_visit("turdus-merula");
+  Call call;
+  call.if_none_match = list_tag(view_);
+  EXPECT_EQ(get_species(view_, call).status, 304);
+  call_birds({{"turdus-merula", "Schwarzdrossel"}});
+  const Reply reply = get_species(view_, call);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(reply.body, HasSubstr("Schwarzdrossel"));
 }
 
 class TrackHandlers : public HistoryHandlers {
