@@ -127,7 +127,7 @@ class Check(ScratchFolder):
             owner = daemon.claim()
             for line, word in WRONG:
                 with self.subTest(line=line):
-                    reply = daemon.ask("/api/v1/config/validate", "POST", f"\n{line}\n", owner).json()
+                    reply = daemon.ask("/api/v1/config/validate", "POST", f"\n{line}\n".encode(), owner).json()
                     if "/nowhere" in line:
                         self.assertTrue(reply["valid"], reply)
                         continue
