@@ -8,7 +8,8 @@
 // Conditions: what lies between is read by one node alone and is no graph output; scales and zero points are constant,
 //             one a tensor (a weight: one an output channel); all are int8 with weights around 0, or all uint8 with
 //             weights of one scale; sums fit 32 bits for all inputs; the ratios of scales are what XNNPACK can round
-//             by. The bias is rounded to scale x * scale w, as ONNX Runtime's quantiser does. Plan only.
+//             by. The bias is rounded to scale x * scale w, as ONNX Runtime's quantiser does. Channels of uint8
+//             weights that int8 does not hold are 0 in the layer, and WideChannels computes them behind it. Plan only.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/common.h"
 #include "engine/ops/normalize.h"
+#include "engine/passes/narrow_weight.h"
 #include "engine/passes/quantized_layer.h"
 
 namespace kinglet::engine::passes {
@@ -83,7 +85,34 @@ std::optional<ValueId> bias_row(Graph& graph, NodeId id, const QuantizedLayer& l
 std::vector<ValueId> layer_inputs(Graph& graph, const QuantizedLayer& layer) {
   std::vector<ValueId> inputs;
   append(graph, inputs, layer.x);
-  append(graph, inputs, layer.w.value, layer.w.scale, layer.w.zero_point, layer.x.type);
+  const ValueId weight = layer.w.value == kNoValue ? graph.add_constant("weight", layer.w.levels) : layer.w.value;
+  append(graph, inputs, weight, layer.w.scale, layer.w.zero_point, layer.x.type);
+  return inputs;
+}
+
+// The rows of a tensor with one number a channel, or all of one with a single number.
+template <typename Number>
+Tensor picked(const Tensor& from, const std::vector<std::int64_t>& channels) {
+  if (from.element_count() == 1) return from;
+  Tensor out(from.type(), {static_cast<Dim>(channels.size())});
+  std::ranges::transform(channels, out.mutable_data<Number>().begin(),
+                         [&](std::int64_t channel) { return from.data<Number>()[static_cast<std::size_t>(channel)]; });
+  return out;
+}
+
+// What WideChannels reads behind the layer's result, whose levels it completes.
+std::vector<ValueId> wide_inputs(Graph& graph, NodeId core, const QuantizedLayer& layer, const Tensor& bias) {
+  const std::vector<std::int64_t>& wide = layer.w.wide;
+  const Node& dequantize = graph.node(graph.value(graph.node(core).inputs[1]).producer);
+  const Tensor levels = channels_of(*graph.constant(dequantize.inputs[0]), channel_axis(graph.node(core)), wide);
+  const std::uint8_t zero = graph.constant(dequantize.inputs[2])->data<std::uint8_t>().front();
+  std::vector<ValueId> inputs{graph.add_constant("channels", ops::int64_tensor(wide))};
+  append(graph, inputs, layer.x);
+  inputs.push_back(graph.add_constant("wide_weight", levels));
+  inputs.push_back(graph.add_constant("wide_scale", picked<float>(*graph.constant(layer.w.scale), wide)));
+  inputs.push_back(graph.add_constant("wide_zero", Tensor::of<std::uint8_t>({}, {zero})));
+  const bool biased = bias.element_count() > 0;
+  inputs.push_back(biased ? graph.add_constant("wide_bias", picked<std::int32_t>(bias, wide)) : kNoValue);
   return inputs;
 }
 
@@ -95,6 +124,23 @@ void append_bias(Graph& graph, std::vector<ValueId>& inputs, NodeId core, Tensor
   }
 }
 
+// The layer stands in front of the QuantizeLinear, which completes it.
+void become_wide(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const Op& op,
+                 const std::vector<ValueId>& inputs, const std::vector<ValueId>& wide) {
+  Attributes attributes = graph.node(core).attributes;
+  attributes.set(std::string(kRunsInIntegers), std::int64_t{1});
+  const ValueId narrow = ops::insert_before(graph, quantize, op.op_type, inputs, std::move(attributes), to.type);
+  const NodeId layer = graph.value(narrow).producer;
+  graph.set_op_type(layer, std::string(op.domain), std::string(op.op_type));
+  graph.set_type_and_shape(narrow, to.type, graph.value(graph.node(quantize).outputs[0]).shape);
+  set_clip(graph, layer, to);
+  std::vector<ValueId> all{narrow};
+  all.insert(all.end(), wide.begin(), wide.end() - 1);
+  append_target(graph, all, quantize, to.type);
+  all.push_back(wide.back());
+  become(graph, quantize, core, to, *find_op("kinglet", "WideChannels"), all);
+}
+
 bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const Op& op) {
   const QLinearForm& form = op.qlinear;
   const Node& node = graph.node(core);
@@ -102,12 +148,18 @@ bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarge
   if (!found) return false;
   auto bias = bias_levels(graph, node, *found);
   if (!bias) return false;
+  std::vector<ValueId> wide;
+  if (!found->w.wide.empty()) wide = wide_inputs(graph, core, *found, *bias);
   std::vector<ValueId> inputs = layer_inputs(graph, *found);
   const bool biased = form.bias != QLinearForm::kNone;
   if (biased && form.bias < form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
   append_target(graph, inputs, quantize, to.type);
   if (biased && form.bias > form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
-  become(graph, quantize, core, to, op, inputs);
+  if (wide.empty()) {
+    become(graph, quantize, core, to, op, inputs);
+  } else {
+    become_wide(graph, quantize, core, to, op, inputs, wide);
+  }
   return true;
 }
 
@@ -142,7 +194,7 @@ bool fuse_float_result(Graph& graph, NodeId core) {
     return is_op(graph.node(reader), "QuantizeLinear") || is_clamp(graph.node(reader));
   });
   const auto found = quantized_layer(graph, node);
-  if (quantised || !found || found->x.type != DataType::kI8) return false;
+  if (quantised || !found || found->x.type != DataType::kI8 || !found->w.wide.empty()) return false;
   const bool turned = node.attributes.get_int("transB", 0) != 0;
   const auto bias = bias_row(graph, core, *found);
   if (!bias) return false;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/passes/narrow_weight.h"
 
 namespace kinglet::engine {
 namespace {
@@ -37,7 +38,7 @@ bool scales_lie_along(const Node& dequantize, const Tensor& levels, std::int64_t
 }
 
 // The constant 8-bit weight of a layer whose output channels lie along `axis`, fit for activations of `type`.
-OrReason<QuantizedWeight> quantized_weight(const Graph& graph, ValueId id, std::int64_t axis, DataType type) {
+OrReason<QuantizedWeight> quantized_weight(const Graph& graph, ValueId id, std::size_t axis, DataType type) {
   const NodeId maker = producer_of(graph, id, {"DequantizeLinear"});
   if (maker == kNoNode) return because("the weight is not quantised");
   const Node& node = graph.node(maker);
@@ -46,17 +47,25 @@ OrReason<QuantizedWeight> quantized_weight(const Graph& graph, ValueId id, std::
   const Tensor* zero = fixed_input(graph, node, 2);
   const bool fixed = levels != nullptr && scale != nullptr && (zero != nullptr || !has_input(node, 2));
   if (!fixed || scale->type() != DataType::kF32) return because("the weight is not constant");
-  if (levels->type() != type) return because("the weight is of another 8-bit type than the input");
+  std::optional<NarrowWeight> narrow;
+  if (type == DataType::kI8 && zero != nullptr) narrow = narrowed(*levels, *zero, axis);
+  if (!narrow && levels->type() != type) return because("the weight is of another 8-bit type than the input");
   if (node.attributes.get_int("block_size", 0) != 0) return because("the weight has scales for blocks");
   const bool one = scale->element_count() == 1;
-  if (!one && !scales_lie_along(node, *levels, axis))
+  if (!one && !scales_lie_along(node, *levels, static_cast<std::int64_t>(axis)))
     return because("the weight's scales do not lie along its outputs");
   if (type == DataType::kU8 && !one) return because("a weight of uint8 has more than one scale");
-  if (type == DataType::kI8 && zero != nullptr && !is_all_zero(*zero)) {
+  if (!narrow && type == DataType::kI8 && zero != nullptr && !is_all_zero(*zero)) {
     return because("a weight of int8 has zero points other than 0");
   }
-  QuantizedWeight out{.levels = *levels, .value = node.inputs[0], .scale = node.inputs[1], .scales = {}};
-  if (has_input(node, 2)) out.zero_point = node.inputs[2];
+  QuantizedWeight out{.levels = *levels, .value = node.inputs[0], .scale = node.inputs[1], .scales = {}, .wide = {}};
+  if (narrow) {
+    out.levels = std::move(narrow->levels);
+    out.value = kNoValue;
+    out.wide = std::move(narrow->wide);
+  } else if (has_input(node, 2)) {
+    out.zero_point = node.inputs[2];
+  }
   const auto scales = scale->data<float>();
   out.scales.assign(scales.begin(), scales.end());
   return out;
@@ -182,13 +191,17 @@ OrReason<QuantizedTarget> quantized_target(const Graph& graph, NodeId quantize) 
   return out;
 }
 
+std::size_t channel_axis(const Node& layer) {
+  return layer.op_type == "Conv" || layer.attributes.get_int("transB", 0) != 0 ? 0 : 1;
+}
+
 OrReason<QuantizedLayer> quantized_layer(const Graph& graph, const Node& node) {
   if (has_fused_clip(node)) return because("its bounds are its own already");
   const auto x = quantized_input(graph, node.inputs[0]);
   if (!x) return because(x.error());
   const bool conv = node.op_type == "Conv";
-  const bool by_first = conv || node.attributes.get_int("transB", 0) != 0;
-  const auto w = quantized_weight(graph, node.inputs[1], by_first ? 0 : 1, x->type);
+  const std::size_t axis = channel_axis(node);
+  const auto w = quantized_weight(graph, node.inputs[1], axis, x->type);
   if (!w) return because(w.error());
   const Shape& shape = w->levels.shape();
   if (shape.size() != (conv ? 4U : 2U)) return because("its weight is no picture's kernel and no matrix");
@@ -196,7 +209,7 @@ OrReason<QuantizedLayer> quantized_layer(const Graph& graph, const Node& node) {
   if (node.attributes.get_int("transA", 0) != 0 || factor("alpha") != 1 || factor("beta") != 1) {
     return because("it turns or scales its input");
   }
-  const Dim channels = shape[by_first ? 0 : 1];
+  const Dim channels = shape[axis];
   if (channels == 0 || w->levels.element_count() / channels > kMostProducts)
     return because("its sums may not fit 32 bits");
   if (w->scales.size() != 1 && w->scales.size() != static_cast<std::size_t>(channels)) {

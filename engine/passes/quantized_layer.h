@@ -36,10 +36,14 @@ struct QuantizedTarget {
 [[nodiscard]] OrReason<QuantizedTarget> quantized_target(const Graph& graph, NodeId quantize);
 
 struct QuantizedWeight {
-  Tensor levels;  // shares the graph's numbers
+  Tensor levels;  // shares the graph's numbers, or is narrowed
   ValueId value = kNoValue, scale = kNoValue, zero_point = kNoValue;
-  std::vector<float> scales;  // one, or one for each output channel
+  std::vector<float> scales;       // one, or one for each output channel
+  std::vector<std::int64_t> wide;  // output channels that `levels` holds no longer as they are (narrow_weight.h)
 };
+
+// Along which a layer's weight has its output channels.
+[[nodiscard]] std::size_t channel_axis(const Node& layer);
 
 // A Conv, Gemm or MatMul of 8-bit numbers. Its sums fit 32 bits whatever its input is.
 struct QuantizedLayer {

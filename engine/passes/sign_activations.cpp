@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     q = QuantizeLinear(x, scale, zero of uint8); y = DequantizeLinear(q, scale, zero of uint8); weights of
-//             uint8 around 128
+//             uint8 around 128, or around another level and all but a few of them int8 all the same
 // After:      the same with int8: levels and zero points less 128, which stand for the same numbers to the bit
 // Conditions: XNNPACK multiplies int8 by int8 (uint8 only with uint8 weights of one scale), so: some layer has weights
 //             that are int8 or become so; a value that a layer with other uint8 weights reads or makes stays, and
@@ -12,6 +12,8 @@
 
 #include "engine/ops/levels.h"
 #include "engine/ops/normalize.h"
+#include "engine/passes/narrow_weight.h"
+#include "engine/passes/quantized_layer.h"
 #include "engine/passes/rewrite.h"
 
 namespace kinglet::engine::passes {
@@ -20,14 +22,14 @@ namespace {
 constexpr std::uint8_t kShift = 128;
 enum class Weights : std::uint8_t { kNone, kSigned, kUnsigned };
 
-// What the 8-bit weights of a layer are.
-Weights weights_of(const Graph& graph, const Node& layer) {
+// What the 8-bit weights of a layer are; `all_signed`: those of uint8 become int8.
+Weights weights_of(const Graph& graph, const Node& layer, bool all_signed) {
   const NodeId dequantize = producer_of(graph, layer.inputs[1], {"DequantizeLinear"});
   if (dequantize == kNoNode) return Weights::kNone;
   const Node& node = graph.node(dequantize);
   const Tensor* levels = fixed_input(graph, node, 0);
   if (levels == nullptr) return Weights::kNone;
-  if (levels->type() == DataType::kU8) return Weights::kUnsigned;
+  if (levels->type() == DataType::kU8) return all_signed ? Weights::kSigned : Weights::kUnsigned;
   if (levels->type() != DataType::kI8) return Weights::kNone;
   const Tensor* zero = fixed_input(graph, node, 2);
   return !has_input(node, 2) || (zero != nullptr && is_all_zero(*zero)) ? Weights::kSigned : Weights::kNone;
@@ -49,9 +51,11 @@ bool lies_around_128(const Tensor& zero_point) {
 bool all_can_be_signed(const Graph& graph) {
   return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
     const Node& layer = graph.node(id);
-    if (!is_layer(layer) || weights_of(graph, layer) != Weights::kUnsigned) return false;
-    const Tensor* zero = fixed_input(graph, graph.node(graph.value(layer.inputs[1]).producer), 2);
-    return zero == nullptr || !lies_around_128(*zero);
+    if (!is_layer(layer) || weights_of(graph, layer, false) != Weights::kUnsigned) return false;
+    const Node& dequantize = graph.node(graph.value(layer.inputs[1]).producer);
+    const Tensor* zero = fixed_input(graph, dequantize, 2);
+    if (zero != nullptr && lies_around_128(*zero)) return false;
+    return zero == nullptr || !narrowed(*fixed_input(graph, dequantize, 0), *zero, channel_axis(layer));
   });
 }
 
@@ -114,11 +118,11 @@ Levels levels_of(const Graph& graph, ValueId start) {
   return found;
 }
 
-bool touches_unsigned_layer(const Graph& graph, const Levels& levels) {
+bool touches_unsigned_layer(const Graph& graph, const Levels& levels, bool all_signed) {
   const auto is_unsigned = [&](NodeId id, ValueId value) {
     const Node& node = graph.node(id);
     return is_layer(node) && (value == kNoValue || node.inputs[0] == value) &&
-           weights_of(graph, node) == Weights::kUnsigned;
+           weights_of(graph, node, all_signed) == Weights::kUnsigned;
   };
   return std::ranges::any_of(levels.ends, [&](NodeId end) {
     const Node& node = graph.node(end);
@@ -148,9 +152,9 @@ void sign(Graph& graph, const Levels& levels) {
 }
 
 // DequantizeLinear(graph input of uint8) -> layer: the same numbers once more as int8 levels.
-bool sign_input(Graph& graph, NodeId id) {
+bool sign_input(Graph& graph, NodeId id, bool all_signed) {
   const Node& layer = graph.node(id);
-  if (weights_of(graph, layer) != Weights::kSigned) return false;
+  if (weights_of(graph, layer, all_signed) != Weights::kSigned) return false;
   const NodeId reader = producer_of(graph, layer.inputs[0], {"DequantizeLinear"});
   if (reader == kNoNode) return false;
   const Node& dequantize = graph.node(reader);
@@ -175,9 +179,9 @@ bool sign_input(Graph& graph, NodeId id) {
   return true;
 }
 
-bool has_signed_layer(const Graph& graph) {
+bool has_signed_layer(const Graph& graph, bool all_signed) {
   return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
-    return is_layer(graph.node(id)) && weights_of(graph, graph.node(id)) == Weights::kSigned;
+    return is_layer(graph.node(id)) && weights_of(graph, graph.node(id), all_signed) == Weights::kSigned;
   });
 }
 
@@ -185,17 +189,19 @@ bool has_signed_layer(const Graph& graph) {
 
 Result<int> sign_activations(Graph& graph, PassBudget& budget) {
   int count = 0;
-  if (all_can_be_signed(graph)) count = rewrite_nodes(graph, budget, {"DequantizeLinear"}, sign_weights);
-  if (!has_signed_layer(graph)) return count;
-  count += rewrite_nodes(graph, budget, {"QuantizeLinear"}, [](Graph& changed, NodeId id) {
+  const bool all_signed = all_can_be_signed(graph);
+  if (all_signed) count = rewrite_nodes(graph, budget, {"DequantizeLinear"}, sign_weights);
+  if (!has_signed_layer(graph, all_signed)) return count;
+  count += rewrite_nodes(graph, budget, {"QuantizeLinear"}, [&](Graph& changed, NodeId id) {
     const ValueId value = changed.node(id).outputs[0];
     if (changed.value(value).type != DataType::kU8) return false;
     const Levels levels = levels_of(changed, value);
-    if (!levels.free || touches_unsigned_layer(changed, levels)) return false;
+    if (!levels.free || touches_unsigned_layer(changed, levels, all_signed)) return false;
     sign(changed, levels);
     return true;
   });
-  return count + rewrite_nodes(graph, budget, is_layer, sign_input);
+  return count + rewrite_nodes(graph, budget, is_layer,
+                               [&](Graph& changed, NodeId id) { return sign_input(changed, id, all_signed); });
 }
 
 }  // namespace kinglet::engine::passes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: XNNPACK walks twice over the numbers for x * sigmoid(x), with a value between, and takes its sigmoid apart from
-// what it is multiplied by. Here it is one walk with one division (silu_numbers.h), over the input where nobody else
+// what it is multiplied by. Here it is one walk with one division (silu/numbers.h), over the input where nobody else
 // reads that.
 //
 // The error is at most 3 * 2^-23 of the answer and, below -88, 2^-121; what is not a number stays so.
@@ -10,7 +10,7 @@
 
 #include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/kernels/rows.h"
-#include "engine/backend/kernels/silu_form.h"
+#include "engine/backend/kernels/silu/form.h"
 
 namespace kinglet::engine::kernels {
 namespace {

@@ -50,6 +50,15 @@ struct ConvolutionS8 {
   ConvolutionNumbers numbers;
 };
 
+// Channels of a ConvolutionS8's output computed anew, with weights of nine bits; the others stay. Two inputs: that
+// output, and what the convolution reads. One output, of the first input's shape.
+struct WideChannelsS8 {
+  ConvolutionShape shape;             // of the whole convolution
+  std::vector<std::size_t> channels;  // of the output, rising
+  std::vector<std::int16_t> weights;  // of those, as ONNX orders them; zero point 0
+  ConvolutionNumbers numbers;         // without weights: bias and scales are those channels', or one
+};
+
 // float in, float out, and at the end what else a block of a network has there: an addition, a clip. One input, or two
 // where `adds`: the second, of the output's shape, is added to the sum.
 struct ConvolutionF32 {
@@ -87,13 +96,14 @@ struct Nearest {
 
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, ConvolutionF32, ConvolutionF16, ProductF32, SiluF32, Nearest> kind;
+  std::variant<ConvolutionS8, WideChannelsS8, ConvolutionF32, ConvolutionF16, ProductF32, SiluF32, Nearest> kind;
 
   // How many a kernel is given.
   [[nodiscard]] std::size_t inputs() const {
     const auto* single = std::get_if<ConvolutionF32>(&kind);
     const auto* half = std::get_if<ConvolutionF16>(&kind);
-    return (single != nullptr && single->adds) || (half != nullptr && half->adds) ? 2 : 1;
+    const bool adds = (single != nullptr && single->adds) || (half != nullptr && half->adds);
+    return adds || std::holds_alternative<WideChannelsS8>(kind) ? 2 : 1;
   }
   // In float16; nothing: no kernel has such work so.
   [[nodiscard]] std::optional<Work> in_halves() const {

@@ -10,34 +10,14 @@
 #include "engine/ops/lower.h"
 
 namespace kinglet::engine::ops {
+
 namespace {
 
 // Where QLinearConv lists them.
 constexpr std::size_t kX = 0, kXScale = 1, kW = 3, kWScale = 4, kWZero = 5, kYScale = 6, kBias = 8;
 
-// As XNNPACK turns a bound in real numbers into a level.
-std::int8_t level_of(float bound, const LinearQuantization& of) {
-  const float level = bound / of.scale + static_cast<float>(of.zero_point);
-  return static_cast<std::int8_t>(std::lrintf(std::clamp(level, -128.0F, 127.0F)));
-}
-
-std::optional<kernels::ConvolutionShape> shape_of(const Graph& graph, const Node& node, const Tensor& weight) {
-  const Shape& x = *graph.value(node.inputs[kX]).shape;
-  if (x.size() != 4 || weight.shape().size() != 4) return std::nullopt;
-  const auto kernel = std::span(weight.shape()).subspan(2);
-  const auto window = to_xnn(resolve_window(node.attributes, kernel, std::span(x).subspan(2)));
-  if (!window) return std::nullopt;
-  const Dims in = dims_of(x);
-  const Dims out = dims_of(*graph.value(node.outputs[0]).shape);
-  return kernels::ConvolutionShape{.batch = in[0],
-                                   .input_height = in[2],
-                                   .input_width = in[3],
-                                   .input_channels = in[1],
-                                   .output_height = out[2],
-                                   .output_width = out[3],
-                                   .output_channels = out[1],
-                                   .groups = static_cast<std::size_t>(node.attributes.get_int("group", 1)),
-                                   .window = *window};
+std::optional<kernels::ConvolutionShape> shape_with(const Graph& graph, const Node& node, const Tensor& weight) {
+  return shape_of(node, *graph.value(node.inputs[kX]).shape, weight.shape(), *graph.value(node.outputs[0]).shape);
 }
 
 std::optional<kernels::ConvolutionNumbers> numbers_of(const Graph& graph, const Node& node, const Tensor& weight) {
@@ -62,6 +42,30 @@ std::optional<kernels::ConvolutionNumbers> numbers_of(const Graph& graph, const 
 
 }  // namespace
 
+std::int8_t level_of(float bound, const LinearQuantization& of) {
+  const float level = bound / of.scale + static_cast<float>(of.zero_point);
+  return static_cast<std::int8_t>(std::lrintf(std::clamp(level, -128.0F, 127.0F)));
+}
+
+std::optional<kernels::ConvolutionShape> shape_of(const Node& node, const Shape& x, const Shape& weight,
+                                                  const Shape& y) {
+  if (x.size() != 4 || weight.size() != 4) return std::nullopt;
+  const auto kernel = std::span(weight).subspan(2);
+  const auto window = to_xnn(resolve_window(node.attributes, kernel, std::span(x).subspan(2)));
+  if (!window) return std::nullopt;
+  const Dims in = dims_of(x);
+  const Dims out = dims_of(y);
+  return kernels::ConvolutionShape{.batch = in[0],
+                                   .input_height = in[2],
+                                   .input_width = in[3],
+                                   .input_channels = in[1],
+                                   .output_height = out[2],
+                                   .output_width = out[3],
+                                   .output_channels = out[1],
+                                   .groups = static_cast<std::size_t>(node.attributes.get_int("group", 1)),
+                                   .window = *window};
+}
+
 std::optional<kernels::Work> float_convolution_work(const Graph& graph, NodeId id) {
   constexpr std::size_t kWeight = 1;
   constexpr std::size_t kFloatBias = 2;
@@ -70,7 +74,7 @@ std::optional<kernels::Work> float_convolution_work(const Graph& graph, NodeId i
   const Tensor* bias = constant_input(graph, node, kFloatBias);
   if (weight == nullptr || weight->type() != DataType::kF32 || (is_given(node, kFloatBias) && bias == nullptr))
     return std::nullopt;
-  const auto shape = shape_of(graph, node, *weight);
+  const auto shape = shape_with(graph, node, *weight);
   if (!shape) return std::nullopt;
   const FusedClip clip = fused_clip(node);
   return kernels::Work{kernels::ConvolutionF32{.shape = *shape,
@@ -87,7 +91,7 @@ std::optional<kernels::Work> convolution_work(const Graph& graph, NodeId id) {
       !is_i8(node.outputs[0])) {
     return std::nullopt;
   }
-  const auto shape = shape_of(graph, node, *weight);
+  const auto shape = shape_with(graph, node, *weight);
   const auto numbers = numbers_of(graph, node, *weight);
   if (!shape || !numbers) return std::nullopt;
   return kernels::Work{kernels::ConvolutionS8{.shape = *shape, .numbers = *numbers}};

@@ -6,8 +6,6 @@
 #include "tests/contract/random_lowering/cases.h"
 
 namespace kinglet::engine::random_cases {
-namespace {}  // namespace
-
 // ONNX computes with the levels as they are (they wrap, Relu cuts at level 0) whatever a reader takes them for.
 Case whole_numbers(Draw& draw) {
   const std::string type = draw.pick({"i8", "u8"});
@@ -125,6 +123,43 @@ Case between_levels(Draw& draw) {
       "%5 = QuantizeLinear({9}, ys:f32[]{{{10}}}, yz:{0}[]{{{11}}})\n%6 = DequantizeLinear(%5, ys, yz)\noutput %6\n",
       type, draw.between(1, 2), channels, side, number(xs), draw.pick({0, 5, -128, 127}) + offset, extra, node, bounds,
       result, number(ys), draw.pick({0, -7, -128, 127}) + offset);
+  return made;
+}
+
+// Layers of uint8 as TensorFlow's old quantiser writes them: weights around a level that is not 128, of which most or
+// few channels would be int8 around 0.
+Case around_another_level(Draw& draw) {
+  const bool depthwise = draw.one_in(3);
+  const bool matrix = !depthwise && draw.one_in(3);
+  const int inputs = draw.between(1, 40);
+  const int outputs = depthwise ? inputs : draw.between(1, 40);
+  const double xs = draw.power(-6, 0);
+  const double ws = draw.power(-10, -2);
+  const int each = depthwise ? 9 : matrix ? inputs : 9 * inputs;
+  const int zero = draw.pick({120, 128, 130, 140, 200, 0});
+  const double ys = xs * ws * 60 * std::sqrt(static_cast<double>(each));
+  Case made{.roundings = each + 4.0, .magnitude = 256 * ys, .step = 1.0001 * ys, .fused_step = 0.5 * xs * ws};
+  std::string levels;
+  for (int i = 0; i < each * outputs; ++i) {
+    const bool far = draw.one_in(each * 12);
+    const int level = far ? draw.pick({0, 255}) : zero + draw.between(-100, 100);
+    levels += std::format("{}{}", i > 0 ? "," : "", std::clamp(level, 0, 255));
+  }
+  const std::string bias = draw.one_in(2) ? std::format(", b:f32[{}]#b", outputs) : "";
+  const std::string shape = matrix      ? std::format("{},{}", outputs, inputs)
+                            : depthwise ? std::format("{},1,3,3", outputs)
+                                        : std::format("{},{},3,3", outputs, inputs);
+  const std::string node =
+      matrix ? std::format("Gemm(%2, %w{}) {{transB=1}}", bias)
+             : std::format("Conv(%2, %w{}) {{pads=[{},1,1,0], group={}}}", bias, draw.below(2), depthwise ? inputs : 1);
+  made.text = std::format(
+      "%x = input f32[{}]\n%1 = QuantizeLinear(%x, xs:f32[]{{{}}}, xz:u8[]{{{}}})\n%2 = DequantizeLinear(%1, xs, xz)\n"
+      "%w = DequantizeLinear(wq:u8[{}]{{{}}}, ws:f32[]{{{}}}, wz:u8[]{{{}}})\n%3 = {}\n%4 = Relu(%3)\n"
+      "%5 = QuantizeLinear(%4, ys:f32[]{{{}}}, yz:u8[]{{{}}})\n%6 = DequantizeLinear(%5, ys, yz)\noutput %6\n",
+      matrix ? std::format("{},{}", draw.between(1, 3), inputs)
+             : std::format("{},{},{},{}", draw.between(1, 2), inputs, draw.between(3, 8), draw.between(3, 8)),
+      number(xs), draw.pick({0, 3, 128, 255}), shape, levels, number(ws), zero, node, number(ys),
+      draw.pick({0, 7, 128}));
   return made;
 }
 

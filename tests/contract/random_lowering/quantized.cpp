@@ -180,6 +180,38 @@ Case qlinear_conv(Draw& draw) {
   return made;
 }
 
+// Behind a layer of two channels or more, some of which are named.
+Case wide_channels(Draw& draw) {
+  const int groups = draw.one_in(2) ? 1 : draw.between(2, 20);
+  const int per_group = draw.one_in(2) ? 1 : draw.between(2, 40);
+  const int outputs = groups * draw.between(2, 4);
+  const int height = draw.between(1, 3);
+  const int width = draw.between(1, 3);
+  std::vector<int> channels;
+  for (int i = draw.below(2); i < outputs; i += draw.between(1, 9)) channels.push_back(i);
+  const std::string pads = any_pads(draw, height, width);
+  const std::vector<int> strides{draw.between(1, 2), draw.between(1, 2)};
+  const int rows = draw.between(1, 8);
+  const int columns = draw.between(1, 8);
+  const Scaled x = any_levels(draw, "x", "i8", -9, 3);
+  const double ws = draw.power(-12, 0);
+  const Scaled y =
+      result_levels(draw, "i8", x.scale * ws * 60 * std::sqrt(static_cast<double>(per_group * height * width)));
+  const std::string window = std::format("pads=[{}], strides=[{}]", pads, list(strides));
+  const std::string bias = draw.one_in(2) ? std::format(", b:i32[{}]#b", channels.size()) : "";
+  const std::string bounds = bounds_of(draw, y);
+  Case made = of_levels(y);
+  made.text = std::format(
+      "%x = input i8[{0},{1},{2},{3}]\n%0 = QLinearConv(%x, {4}, v:i8[{5},{6},{7},{8}]#v, ws:f32[]{{{9}}}, "
+      "vz:i8[]{{0}}, {10}) {{kinglet_integers=1, group={11}, {12}{13}}}\n%1 = kinglet::WideChannels(%0, "
+      "c:i64[{14}]{{{15}}}, %x, xs, xz, w:u8[{14},{6},{7},{8}]#w, ws, wz:u8[]{{{16}}}, ys, yz{17}) "
+      "{{kinglet_integers=1, group={11}, {12}{13}}}\n{18}",
+      draw.between(1, 2), groups * per_group, (rows - 1) * strides[0] + height, (columns - 1) * strides[1] + width,
+      x.text(), outputs, per_group, height, width, number(ws), y.text(), groups, window, bounds, channels.size(),
+      list(channels), draw.pick({128, 0, 140, 255}), bias, kBack);
+  return made;
+}
+
 Case qlinear_matmul(Draw& draw) {
   const std::string type = any_byte(draw);
   const int depth = draw.between(1, 70);

@@ -28,7 +28,7 @@ void put(const std::string& text) { put(std::as_bytes(std::span(text))); }
 std::vector<std::byte> planes(int width, int height, int luma) {
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
   std::vector<std::byte> bytes(pixels + pixels / 2, std::byte{128});
-  std::fill_n(bytes.begin(), pixels, static_cast<std::byte>(luma));
+  std::ranges::fill(std::span(bytes).first(pixels), static_cast<std::byte>(luma));
   return bytes;
 }
 

@@ -21,7 +21,7 @@ void PrintTo(const Case& given, std::ostream* out) { *out << given.name; }
 
 constexpr Case kCases[] = {
     {"float_weights", "%9 = Conv(%2, w:f32[3,2,1,1]#w)", "the weight is not quantised"},
-    {"weights_of_another_type", "%3 = DequantizeLinear(w:u8[3,2,1,1]{1,2,3,4,5,6}, s, zw:u8[]{3})\n%9 = Conv(%2, %3)",
+    {"weights_of_another_type", "%3 = DequantizeLinear(w:u8[3,2,1,1]{1,2,3,4,5,255}, s, zw:u8[]{3})\n%9 = Conv(%2, %3)",
      "the weight is of another 8-bit type than the input"},
     {"weights_around_another_level",
      "%3 = DequantizeLinear(w:i8[3,2,1,1]{1,2,3,4,5,6}, s, zw:i8[]{3})\n%9 = Conv(%2, %3)",
