@@ -9,12 +9,16 @@ namespace {
 // One of so many channels may be wide: each is computed twice, and the second time more slowly.
 constexpr std::size_t kChannelsForAWideOne = 8;
 
-// Of a number in the order of the tensor.
-struct Channels {
-  Channels(const Shape& shape, std::size_t axis) : count(static_cast<std::size_t>(shape[axis])) {
+// The numbers of a weight as they lie: [outer,count,inner], a run of `inner` of one output channel after the other.
+struct Runs {
+  Runs(const Shape& shape, std::size_t axis) : count(static_cast<std::size_t>(shape[axis])) {
     for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
   }
-  [[nodiscard]] std::size_t of(std::size_t index) const { return index / inner % count; }
+  // Calls take(channel, where its run begins) for all of `size` numbers.
+  template <typename Take>
+  void for_each(std::size_t size, const Take& take) const {
+    for (std::size_t run = 0; run * inner < size; ++run) take(run % count, run * inner);
+  }
   std::size_t count, inner = 1;
 };
 
@@ -27,39 +31,45 @@ std::optional<NarrowWeight> narrowed(const Tensor& levels, const Tensor& zero_po
   const auto zeros = zero_point.data<std::uint8_t>();
   const int zero = zeros.front();
   if (std::ranges::any_of(zeros, [&](std::uint8_t other) { return other != zero; })) return std::nullopt;
-  const Channels channels(levels.shape(), axis);
-  std::vector<bool> is_wide(channels.count);
-  NarrowWeight out{.levels = Tensor(DataType::kI8, levels.shape()), .wide = {}};
+  const Runs runs(levels.shape(), axis);
   const auto from = levels.data<std::uint8_t>();
-  const auto to = out.levels.mutable_data<std::int8_t>();
-  const auto is_int8 = [](int number) { return number >= -128 && number <= 127; };
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!is_int8(from[i] - zero)) is_wide[channels.of(i)] = true;
-  }
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    to[i] = is_wide[channels.of(i)] ? std::int8_t{0} : static_cast<std::int8_t>(from[i] - zero);
-  }
+  std::vector<bool> is_wide(runs.count);
+  runs.for_each(from.size(), [&](std::size_t channel, std::size_t first) {
+    std::uint8_t least = 255, most = 0;
+    for (const std::uint8_t level : from.subspan(first, runs.inner)) {
+      least = std::min(least, level);
+      most = std::max(most, level);
+    }
+    if (least - zero < -128 || most - zero > 127) is_wide[channel] = true;
+  });
+  NarrowWeight out{.levels = {}, .wide = {}};
   for (std::size_t channel = 0; channel < is_wide.size(); ++channel) {
     if (is_wide[channel]) out.wide.push_back(static_cast<std::int64_t>(channel));
   }
-  if (out.wide.size() * kChannelsForAWideOne > channels.count) return std::nullopt;
+  if (out.wide.size() * kChannelsForAWideOne > runs.count) return std::nullopt;
+  out.levels = Tensor(DataType::kI8, levels.shape());
+  const auto to = out.levels.mutable_data<std::int8_t>();
+  runs.for_each(from.size(), [&](std::size_t channel, std::size_t first) {
+    if (is_wide[channel]) return;  // all 0, as they are
+    std::ranges::transform(from.subspan(first, runs.inner), to.subspan(first).begin(),
+                           [&](std::uint8_t level) { return static_cast<std::int8_t>(level - zero); });
+  });
   return out;
 }
 
 Tensor channels_of(const Tensor& levels, std::size_t axis, const std::vector<std::int64_t>& wanted) {
-  const Channels channels(levels.shape(), axis);
+  const Runs runs(levels.shape(), axis);
   Shape shape{static_cast<Dim>(wanted.size())};
   for (std::size_t i = 0; i < levels.shape().size(); ++i) {
     if (i != axis) shape.push_back(levels.shape()[i]);
   }
   Tensor out(DataType::kU8, shape);
   const auto from = levels.data<std::uint8_t>();
-  const auto to = out.mutable_data<std::uint8_t>();
-  std::size_t at = 0;
-  for (const std::int64_t channel : wanted) {
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (channels.of(i) == static_cast<std::size_t>(channel)) to[at++] = from[i];
-    }
+  auto to = out.mutable_data<std::uint8_t>().begin();
+  for (const std::int64_t one : wanted) {
+    runs.for_each(from.size(), [&](std::size_t channel, std::size_t first) {
+      if (channel == static_cast<std::size_t>(one)) to = std::ranges::copy(from.subspan(first, runs.inner), to).out;
+    });
   }
   return out;
 }
