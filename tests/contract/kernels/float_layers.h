@@ -12,11 +12,13 @@
 #include <cstring>
 #include <format>
 #include <functional>
+#include <list>
 #include <random>
 
 #include "engine/backend/kernels/kernel.h"
 #include "engine/graph/tensor.h"
 #include "engine/session/thread_pool.h"
+#include "tests/contract/kernels/guarded_memory.h"
 
 namespace kinglet::engine::kernels {
 
@@ -113,30 +115,35 @@ inline const KernelRow& row_named(std::string_view name) {
 // kOver: the output lies over the first input, as the kernel has to offer for that.
 enum class Lies { kApart, kOver };
 
-inline TensorBuffer run_kernel(const KernelRow& row, const Work& work, std::vector<std::span<const std::byte>> inputs,
-                               std::size_t output_bytes, int threads, Lies lies = Lies::kApart) {
+inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
+                               const std::vector<std::span<const std::byte>>& inputs, std::size_t output_bytes,
+                               int threads, Lies lies = Lies::kApart) {
   const auto offer = row.offer(work);
   if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
-  const auto packed = packed_in_memory();
-  const auto kernel = row.make(work, *packed);
+  if (lies == Lies::kOver && !offer->writes_over)
+    throw std::runtime_error(std::format("{} does not write over its input", row.name));
+  GuardedWeights packed;
+  const auto kernel = row.make(work, packed);
   const auto pool = ThreadPool::make(threads).value();
-  constexpr std::size_t kBehind = 64;  // another value's in a session
-  constexpr std::byte kUntouched{0xA5};
-  TensorBuffer output(output_bytes + kBehind);
-  const auto behind = std::span(output.data(), output.size()).subspan(output_bytes);
-  std::ranges::fill(behind, kUntouched);
-  if (lies == Lies::kOver) {
-    if (!offer->writes_over) throw std::runtime_error(std::format("{} does not write over its input", row.name));
-    std::ranges::copy(inputs.front(), output.data());
-    inputs.front() = std::span(output.data(), inputs.front().size());
+  const GuardedMemory output(output_bytes);
+  std::list<GuardedMemory> given;
+  std::vector<std::span<const std::byte>> from;
+  for (const std::span<const std::byte> input : inputs) {
+    const bool over = lies == Lies::kOver && from.empty();
+    const std::span<std::byte> place = over ? output.bytes() : given.emplace_back(input.size()).bytes();
+    std::ranges::copy(input, place.begin());
+    from.emplace_back(place);
   }
-  TensorBuffer scratch(offer->scratch_bytes);
-  std::ranges::fill(std::span(scratch.data(), scratch.size()), std::byte{0xFF});  // every one is no number
-  const std::array outputs{std::span(output.data(), output_bytes)};
-  kernel->run(inputs, outputs, std::span(scratch.data(), scratch.size()), pool->get());
-  EXPECT_TRUE(std::ranges::all_of(behind, [](std::byte value) { return value == kUntouched; }))
-      << row.name << " writes behind its output";
-  return output;
+  const GuardedMemory scratch(offer->scratch_bytes);
+  std::ranges::fill(scratch.bytes(), std::byte{0xFF});  // every one is no number
+  const std::array to{output.bytes()};
+  kernel->run(from, to, scratch.bytes(), pool->get());
+  EXPECT_TRUE(output.is_untouched_around() && scratch.is_untouched_around() && packed.are_untouched_around() &&
+              std::ranges::all_of(given, &GuardedMemory::is_untouched_around))
+      << row.name << " writes where it has nothing to write";
+  TensorBuffer found(output_bytes);
+  std::ranges::copy(output.bytes(), found.data());
+  return found;
 }
 
 inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1, Lies lies = Lies::kApart) {

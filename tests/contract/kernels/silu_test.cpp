@@ -19,7 +19,7 @@
 #include "engine/backend/kernels/kernel.h"
 #include "engine/graph/tensor.h"
 #include "engine/session/session.h"
-#include "engine/session/thread_pool.h"
+#include "tests/contract/kernels/float_layers.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine::kernels {
@@ -48,16 +48,9 @@ Work work_of(const std::vector<float>& numbers) { return {SiluF32{.count = numbe
 
 // By one kernel, over its input or beside it.
 std::vector<float> run(const KernelRow& row, const std::vector<float>& numbers, int threads = 1, bool over = false) {
-  const auto packed = packed_in_memory();
-  const auto kernel = row.make(work_of(numbers), *packed);
-  const auto pool = ThreadPool::make(threads).value();
-  Tensor input(DataType::kF32, {static_cast<Dim>(numbers.size())});
-  std::ranges::copy(numbers, input.mutable_data<float>().begin());
-  TensorBuffer beside(numbers.size() * sizeof(float));
-  const std::array inputs{input.bytes()};
-  const std::array outputs{over ? input.mutable_bytes() : std::span(beside.data(), beside.size())};
-  kernel->run(inputs, outputs, {}, pool->get());
-  const auto* found = reinterpret_cast<const float*>(outputs[0].data());
+  const TensorBuffer output = run_kernel(row, work_of(numbers), {std::as_bytes(std::span(numbers))},
+                                         numbers.size() * sizeof(float), threads, over ? Lies::kOver : Lies::kApart);
+  const auto* found = reinterpret_cast<const float*>(output.data());
   return {found, found + numbers.size()};
 }
 
