@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/base/format.h"
-#include "engine/passes/narrow_weight.h"
 
 namespace kinglet::engine {
 namespace {
@@ -37,9 +36,9 @@ bool scales_lie_along(const Node& dequantize, const Tensor& levels, std::int64_t
   return (given < 0 ? given + rank : given) == axis;
 }
 
-// The constant 8-bit weight of a layer whose output channels lie along `axis`, fit for activations of `type`.
-OrReason<QuantizedWeight> quantized_weight(const Graph& graph, ValueId id, std::size_t axis, DataType type) {
-  const NodeId maker = producer_of(graph, id, {"DequantizeLinear"});
+// The constant 8-bit weight of a layer, fit for activations of `type`.
+OrReason<QuantizedWeight> quantized_weight(const Graph& graph, const Node& layer, DataType type) {
+  const NodeId maker = producer_of(graph, layer.inputs[1], {"DequantizeLinear"});
   if (maker == kNoNode) return because("the weight is not quantised");
   const Node& node = graph.node(maker);
   const Tensor* levels = fixed_input(graph, node, 0);
@@ -48,11 +47,11 @@ OrReason<QuantizedWeight> quantized_weight(const Graph& graph, ValueId id, std::
   const bool fixed = levels != nullptr && scale != nullptr && (zero != nullptr || !has_input(node, 2));
   if (!fixed || scale->type() != DataType::kF32) return because("the weight is not constant");
   std::optional<NarrowWeight> narrow;
-  if (type == DataType::kI8 && zero != nullptr) narrow = narrowed(*levels, *zero, axis);
+  if (type == DataType::kI8) narrow = narrow_weight(graph, layer);
   if (!narrow && levels->type() != type) return because("the weight is of another 8-bit type than the input");
   if (node.attributes.get_int("block_size", 0) != 0) return because("the weight has scales for blocks");
   const bool one = scale->element_count() == 1;
-  if (!one && !scales_lie_along(node, *levels, static_cast<std::int64_t>(axis)))
+  if (!one && !scales_lie_along(node, *levels, static_cast<std::int64_t>(channel_axis(layer))))
     return because("the weight's scales do not lie along its outputs");
   if (type == DataType::kU8 && !one) return because("a weight of uint8 has more than one scale");
   if (!narrow && type == DataType::kI8 && zero != nullptr && !is_all_zero(*zero)) {
@@ -195,13 +194,24 @@ std::size_t channel_axis(const Node& layer) {
   return layer.op_type == "Conv" || layer.attributes.get_int("transB", 0) != 0 ? 0 : 1;
 }
 
+std::optional<NarrowWeight> narrow_weight(const Graph& graph, const Node& layer) {
+  const NodeId maker = producer_of(graph, layer.inputs[1], {"DequantizeLinear"});
+  if (maker == kNoNode) return std::nullopt;
+  const Tensor* levels = fixed_input(graph, graph.node(maker), 0);
+  const Tensor* zero = fixed_input(graph, graph.node(maker), 2);
+  if (levels == nullptr || zero == nullptr) return std::nullopt;
+  auto narrow = narrowed(*levels, *zero, channel_axis(layer));
+  const std::optional<Shape>& x = graph.value(layer.inputs[0]).shape;
+  const bool taken = is_op(layer, "Conv") || (x && !x->empty() && x->size() < 4);
+  return narrow && (narrow->wide.empty() || taken) ? std::move(narrow) : std::nullopt;
+}
+
 OrReason<QuantizedLayer> quantized_layer(const Graph& graph, const Node& node) {
   if (has_fused_clip(node)) return because("its bounds are its own already");
   const auto x = quantized_input(graph, node.inputs[0]);
   if (!x) return because(x.error());
   const bool conv = node.op_type == "Conv";
-  const std::size_t axis = channel_axis(node);
-  const auto w = quantized_weight(graph, node.inputs[1], axis, x->type);
+  const auto w = quantized_weight(graph, node, x->type);
   if (!w) return because(w.error());
   const Shape& shape = w->levels.shape();
   if (shape.size() != (conv ? 4U : 2U)) return because("its weight is no picture's kernel and no matrix");
@@ -209,7 +219,7 @@ OrReason<QuantizedLayer> quantized_layer(const Graph& graph, const Node& node) {
   if (node.attributes.get_int("transA", 0) != 0 || factor("alpha") != 1 || factor("beta") != 1) {
     return because("it turns or scales its input");
   }
-  const Dim channels = shape[axis];
+  const Dim channels = shape[channel_axis(node)];
   if (channels == 0 || w->levels.element_count() / channels > kMostProducts)
     return because("its sums may not fit 32 bits");
   if (w->scales.size() != 1 && w->scales.size() != static_cast<std::size_t>(channels)) {

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/ops/levels.h"
 #include "engine/passes/bounds.h"
+#include "engine/passes/narrow_weight.h"
 #include "engine/passes/rewrite.h"
 
 namespace kinglet::engine {
@@ -44,6 +46,9 @@ struct QuantizedWeight {
 
 // Along which a layer's weight has its output channels.
 [[nodiscard]] std::size_t channel_axis(const Node& layer);
+// The constant weight of uint8 that a layer's DequantizeLinear reads, as int8; nothing where that cannot be, or where
+// WideChannels would be needed and does not take the layer.
+[[nodiscard]] std::optional<NarrowWeight> narrow_weight(const Graph& graph, const Node& layer);
 
 // A Conv, Gemm or MatMul of 8-bit numbers. Its sums fit 32 bits whatever its input is.
 struct QuantizedLayer {

@@ -12,7 +12,6 @@
 
 #include "engine/ops/levels.h"
 #include "engine/ops/normalize.h"
-#include "engine/passes/narrow_weight.h"
 #include "engine/passes/quantized_layer.h"
 #include "engine/passes/rewrite.h"
 
@@ -52,10 +51,8 @@ bool all_can_be_signed(const Graph& graph) {
   return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
     const Node& layer = graph.node(id);
     if (!is_layer(layer) || weights_of(graph, layer, false) != Weights::kUnsigned) return false;
-    const Node& dequantize = graph.node(graph.value(layer.inputs[1]).producer);
-    const Tensor* zero = fixed_input(graph, dequantize, 2);
-    if (zero != nullptr && lies_around_128(*zero)) return false;
-    return zero == nullptr || !narrowed(*fixed_input(graph, dequantize, 0), *zero, channel_axis(layer));
+    const Tensor* zero = fixed_input(graph, graph.node(graph.value(layer.inputs[1]).producer), 2);
+    return (zero == nullptr || !lies_around_128(*zero)) && !narrow_weight(graph, layer);
   });
 }
 

@@ -2,8 +2,8 @@
 // Channels of an 8-bit layer computed anew where their weights do not fit the 8 bits of all others. Session passes make
 // it; files do not hold it.
 //   y, channels [D], x, x scale, x zero point, w [D,...], scale, zero point, y scale, y zero point, bias [D] or none
-// y is what the layer, a QLinearConv with the attributes of this node or a product of matrices, makes of x with cut
-// weights; the output is y with the channels `channels` (axis 1) as the layer makes them of w.
+// y is what the layer, a QLinearConv with the attributes of this node or a product of matrices of fewer axes than a
+// picture has, makes of x with cut weights; the output is y with the channels `channels` as the layer makes them of w.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -39,18 +39,21 @@ Result<void> infer_wide_channels(InferContext& context) {
   const std::optional<Shape>& w = context.input_shape(kW);
   const std::optional<Shape>& channels = context.input_shape(kChannels);
   if (y && x && w && channels) {
-    const bool fits = (y->size() == 4 || y->size() == 2) && x->size() == y->size() && w->size() == y->size() &&
-                      channels->size() == 1 && (*channels)[0] == (*w)[0];
+    const bool picture = w->size() == 4 && y->size() == 4;
+    const bool matrix = w->size() == 2 && !y->empty() && y->size() < 4;
+    const bool fits =
+        (picture || matrix) && x->size() == y->size() && channels->size() == 1 && (*channels)[0] == (*w)[0];
     if (!fits) return context.fail("x, y and w are pictures or matrices, and w has as many channels as are named");
   }
   context.set_output(0, DataType::kI8, y);
   return {};
 }
 
-// A matrix is a picture of one pixel.
-Shape as_picture(Shape shape) {
-  shape.resize(4, 1);
-  return shape;
+// Each row of a matrix is a picture of one pixel.
+Shape as_picture(const Shape& shape) {
+  if (shape.size() == 4) return shape;
+  const auto rows = element_count(std::span(shape).first(shape.size() - 1));
+  return {rows.value_or(0), shape.back(), 1, 1};
 }
 
 struct Layer {
@@ -160,7 +163,9 @@ std::optional<kernels::Work> wide_channels_work(const Graph& graph, NodeId id) {
 }
 
 double wide_channels_steps(const Graph& graph, const Node& node) {
-  const double outputs = output_numbers(graph, node) / std::max(1.0, input_dim(graph, node, kY, 1));
+  const Tensor* w = constant_input(graph, node, kW);
+  const int axis = w != nullptr && w->shape().size() == 2 ? -1 : 1;
+  const double outputs = output_numbers(graph, node) / std::max(1.0, input_dim(graph, node, kY, axis));
   return output_numbers(graph, node) + outputs * input_numbers(graph, node, kW);
 }
 

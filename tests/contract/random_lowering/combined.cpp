@@ -131,8 +131,11 @@ Case between_levels(Draw& draw) {
 Case around_another_level(Draw& draw) {
   const bool depthwise = draw.one_in(3);
   const bool matrix = !depthwise && draw.one_in(3);
+  const bool rows = matrix && draw.one_in(2);
   const int inputs = draw.between(1, 40);
   const int outputs = depthwise ? inputs : draw.between(1, 40);
+  std::vector<int> shape_of_rows = any_shape(draw, 0, 3);
+  shape_of_rows.push_back(inputs);
   const double xs = draw.power(-6, 0);
   const double ws = draw.power(-10, -2);
   const int each = depthwise ? 9 : matrix ? inputs : 9 * inputs;
@@ -146,18 +149,21 @@ Case around_another_level(Draw& draw) {
     levels += std::format("{}{}", i > 0 ? "," : "", std::clamp(level, 0, 255));
   }
   const std::string bias = draw.one_in(2) ? std::format(", b:f32[{}]#b", outputs) : "";
-  const std::string shape = matrix      ? std::format("{},{}", outputs, inputs)
+  const std::string shape = rows        ? std::format("{},{}", inputs, outputs)
+                            : matrix    ? std::format("{},{}", outputs, inputs)
                             : depthwise ? std::format("{},1,3,3", outputs)
                                         : std::format("{},{},3,3", outputs, inputs);
-  const std::string node =
-      matrix ? std::format("Gemm(%2, %w{}) {{transB=1}}", bias)
-             : std::format("Conv(%2, %w{}) {{pads=[{},1,1,0], group={}}}", bias, draw.below(2), depthwise ? inputs : 1);
+  const std::string node = rows     ? "MatMul(%2, %w)"
+                           : matrix ? std::format("Gemm(%2, %w{}) {{transB=1}}", bias)
+                                    : std::format("Conv(%2, %w{}) {{pads=[{},1,1,0], group={}}}", bias, draw.below(2),
+                                                  depthwise ? inputs : 1);
   made.text = std::format(
       "%x = input f32[{}]\n%1 = QuantizeLinear(%x, xs:f32[]{{{}}}, xz:u8[]{{{}}})\n%2 = DequantizeLinear(%1, xs, xz)\n"
       "%w = DequantizeLinear(wq:u8[{}]{{{}}}, ws:f32[]{{{}}}, wz:u8[]{{{}}})\n%3 = {}\n%4 = Relu(%3)\n"
       "%5 = QuantizeLinear(%4, ys:f32[]{{{}}}, yz:u8[]{{{}}})\n%6 = DequantizeLinear(%5, ys, yz)\noutput %6\n",
-      matrix ? std::format("{},{}", draw.between(1, 3), inputs)
-             : std::format("{},{},{},{}", draw.between(1, 2), inputs, draw.between(3, 8), draw.between(3, 8)),
+      rows     ? list(shape_of_rows)
+      : matrix ? std::format("{},{}", draw.between(1, 3), inputs)
+               : std::format("{},{},{},{}", draw.between(1, 2), inputs, draw.between(3, 8), draw.between(3, 8)),
       number(xs), draw.pick({0, 3, 128, 255}), shape, levels, number(ws), zero, node, number(ys),
       draw.pick({0, 7, 128}));
   return made;
