@@ -25,5 +25,8 @@ export function noteUptime({stats}) {
   onRestart();
 }
 
+// Wished, and not back yet.
+export function isAwaited() { return wished !== null; }
+
 // `started()` is called when it is back.
 export function prepareRestart(started) { onRestart = started; }

@@ -3,7 +3,7 @@
 import {ask, send} from "./api.js";
 import {byId, make} from "./dom.js";
 import {text, wordsOf} from "./format.js";
-import {restart} from "./restart.js";
+import {isAwaited, restart} from "./restart.js";
 
 const pause = 2000;  // ms between two pictures
 
@@ -24,7 +24,6 @@ export function drawCamera(box) {
     }
   }});
   box.append(words, image, told, problem, make("p", {className: "buttons"}, aim, again));
-  let uptime = 0;
   let url = "";
   const show = async () => {
     if (document.hidden) return;
@@ -37,9 +36,8 @@ export function drawCamera(box) {
   };
   const tell = async () => {
     if (document.hidden) return;
-    const {camera, uptime_seconds: now} = await ask("/api/v1/stats");
-    if (now < uptime) told.textContent = "";  // it is back
-    uptime = now;
+    const {camera} = await ask("/api/v1/stats");
+    if (!isAwaited()) told.textContent = "";
     again.hidden = !camera.demonstration;
     words.textContent = camera.demonstration ? text("step_camera_drawn")
       : camera.detail && camera.state !== "streaming" ? camera.detail : text("step_camera_text");
