@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the SiLU kernel for processors with AVX-512. Compiled for them (engine/CMakeLists.txt).
 #if defined(__x86_64__)
+#include "engine/backend/kernels/vectors/avx512.h"
 #include "engine/backend/kernels/silu/form.h"
 #include "engine/backend/kernels/silu/numbers.h"
-#include "engine/backend/kernels/vectors/avx512.h"
 
 namespace kinglet::engine::kernels::silu {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the SiLU kernel that any processor has: the twin of the others.
+#include "engine/backend/kernels/vectors/scalar.h"
 #include "engine/backend/kernels/silu/form.h"
 #include "engine/backend/kernels/silu/numbers.h"
-#include "engine/backend/kernels/vectors/scalar.h"
 
 namespace kinglet::engine::kernels::silu {
 
