@@ -134,7 +134,7 @@ int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::s
 template <typename TryRewrite>
 Result<int> rewrite_each_node(Graph& graph, PassBudget& budget, TryRewrite try_rewrite) {
   int count = 0;
-  const std::vector<NodeId> order = graph.nodes();
+  const std::vector<NodeId> order(graph.nodes().begin(), graph.nodes().end());  // rewrites change them
   for (const NodeId id : order) {
     if (!budget.left()) break;
     std::string name = graph.node(id).name;
