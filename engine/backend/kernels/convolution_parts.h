@@ -6,7 +6,7 @@
 #include <pthreadpool.h>
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -63,12 +63,15 @@ struct Levels {
   std::int8_t least = -128, most = 127;
 };
 
-// XNNPACK's rounding: the product in float, to the nearest even level; cutting before comes to the same.
+// XNNPACK's rounding: the product in float, to the nearest even level; cutting before comes to the same. What is cut is
+// small enough that adding kRounds rounds it, which compilers do of several at once, where lrintf is a call.
 [[nodiscard]] inline std::int8_t to_level(std::uint32_t sum, float factor, const Levels& levels) {
+  constexpr float kRounds = 0x1.8p23F;
   const float scaled =
       std::clamp(static_cast<float>(static_cast<std::int32_t>(sum)) * factor,
                  static_cast<float>(levels.least - levels.zero), static_cast<float>(levels.most - levels.zero));
-  return static_cast<std::int8_t>(std::lrintf(scaled) + levels.zero);
+  const auto level = std::bit_cast<std::int32_t>(scaled + kRounds) - std::bit_cast<std::int32_t>(kRounds);
+  return static_cast<std::int8_t>(level + levels.zero);
 }
 
 // Two products of a row have room in 16 bits, and so has a sum times its factor: no weight is -128 (with an input of

@@ -2,7 +2,6 @@
 // Why: a layer whose weights are uint8 runs as int8 but for a few channels with a weight that 8 bits around 0 do not
 // hold. Those are computed here with weights of 16 bits, over what the layer made of them.
 #include <array>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -39,17 +38,6 @@ std::uint32_t product_of(const std::int8_t* x, const std::int16_t* weights, std:
   count = count / kAtOnce * kAtOnce;
   for (std::size_t i = 0; i < count; ++i) sum += x[i] * weights[i];
   return static_cast<std::uint32_t>(sum);
-}
-
-// to_level without a function of the library, so that several are rounded at once: what is cut at levels is small
-// enough that adding this rounds it to the nearest even integer.
-std::int8_t rounded_level(std::uint32_t sum, float factor, const Levels& levels) {
-  constexpr float kRounds = 0x1.8p23F;
-  const float scaled =
-      std::clamp(static_cast<float>(static_cast<std::int32_t>(sum)) * factor,
-                 static_cast<float>(levels.least - levels.zero), static_cast<float>(levels.most - levels.zero));
-  const auto level = std::bit_cast<std::int32_t>(scaled + kRounds) - std::bit_cast<std::int32_t>(kRounds);
-  return static_cast<std::int8_t>(level + levels.zero);
 }
 
 class WideChannels final : public Kernel {
@@ -152,7 +140,7 @@ void WideChannels::complete(const Channel& channel, const std::int8_t* x, std::i
         add_run(run, image + row * input_row(), first, end, sums);
       }
     }
-    for (std::size_t i = 0; i < kColumns; ++i) levels[i] = rounded_level(sums[i], channel.factor, levels_);
+    for (std::size_t i = 0; i < kColumns; ++i) levels[i] = to_level(sums[i], channel.factor, levels_);
     for (std::size_t column = first; column < end; ++column) to[column * next] = levels[column - first];
   }
 }
