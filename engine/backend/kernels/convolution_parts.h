@@ -20,7 +20,10 @@ namespace kinglet::engine::kernels {
 // (docs/benchmarks.md). Of a scalar one: never chosen over XNNPACK, whatever it really takes.
 inline constexpr double kScalarCost = 1000;
 
-// This processor has products of four bytes (AVX-512 VNNI).
+// This processor has AVX2 and FMA.
+[[nodiscard]] bool has_avx2();
+[[nodiscard]] bool has_avx512();
+// And products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
 // And of whole tiles of bytes (AMX), which XNNPACK uses.
 [[nodiscard]] bool has_byte_tiles();

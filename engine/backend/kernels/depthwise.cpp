@@ -312,11 +312,14 @@ constexpr Processor<float> kScalar{
 constexpr Processor<Half> kScalarHalf{
     .form = &depthwise::kScalarHalf, .is_here = always, .cost = cost_of_scalar, .writes_over = true};
 #if defined(__x86_64__)
-bool has_avx512() { return __builtin_cpu_supports("avx512f") != 0; }
 constexpr Processor<float> kAvx512{
     .form = &depthwise::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512, .writes_over = true};
+double cost_of_avx2(const ConvolutionShape& shape) { return has_avx512() ? 1 : cost_of_avx512(shape); }
+constexpr Processor<float> kAvx2{
+    .form = &depthwise::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2, .writes_over = true};
 #else
 constexpr Processor<float> kAvx512{.form = &depthwise::kScalar, .is_here = never, .cost = cost_of_avx512};
+constexpr Processor<float> kAvx2 = kAvx512;
 #endif
 #if defined(__aarch64__)
 constexpr Processor<float> kNeon{.form = &depthwise::kNeon, .is_here = always, .cost = cost_of_neon_floats};
@@ -330,6 +333,7 @@ constexpr Processor<Half> kNeonHalf{.form = &depthwise::kScalarHalf, .is_here = 
 }  // namespace
 
 const KernelRow kDepthwiseF32Avx512 = row<float, kAvx512>("depthwise_f32__avx512");
+const KernelRow kDepthwiseF32Avx2 = row<float, kAvx2>("depthwise_f32__avx2");
 const KernelRow kDepthwiseF32Neon = row<float, kNeon>("depthwise_f32__neon");
 const KernelRow kDepthwiseF32Scalar = row<float, kScalar>("depthwise_f32__scalar");
 const KernelRow kDepthwiseF16Neon = row<Half, kNeonHalf>("depthwise_f16__neon");

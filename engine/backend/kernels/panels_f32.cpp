@@ -247,20 +247,21 @@ void PanelsF32::multiply(const Borders& borders, const Panel& panel) const {
 struct Processor {
   const Form* form;
   bool (*is_here)();
-  double cost;  // in times of XNNPACK's, where it pays
+  double (*cost)(const Layer&);  // in times of XNNPACK's
 };
 
-double cost_of(const Layer& layer, const Processor& processor) {
-  if (processor.form == &panels::kScalar) return kScalarCost;
+double cost_of_scalar(const Layer& /*layer*/) { return kScalarCost; }
+
+double cost_of_avx512(const Layer& layer) {
   const bool pays = layer.rows >= (layer.adds ? kLeastRowsWithAddition : kLeastRows) && layer.rows <= kMostRows &&
                     layer.numbers * layer.outputs * sizeof(float) >= kLeastBytes;
-  return pays ? processor.cost : 1;
+  return pays ? 0.8 : 1;
 }
 
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   const auto layer = processor.is_here() ? layer_of(work) : std::nullopt;
   if (!layer) return std::nullopt;
-  return Offer{.cost = cost_of(*layer, processor),
+  return Offer{.cost = processor.cost(*layer),
                .packed_bytes = layer->numbers * layer->outputs * sizeof(float),
                .scratch_bytes = layer->rows * layer->numbers * sizeof(float)};
 }
@@ -274,17 +275,23 @@ constexpr KernelRow row(std::string_view name) {
           }};
 }
 
-constexpr Processor kScalar{.form = &panels::kScalar, .is_here = [] { return true; }, .cost = kScalarCost};
+constexpr Processor kScalar{.form = &panels::kScalar, .is_here = always, .cost = cost_of_scalar};
 #if defined(__x86_64__)
-constexpr Processor kAvx512{
-    .form = &panels::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .cost = 0.8};
+constexpr Processor kAvx512{.form = &panels::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512};
+double cost_of_avx2(const Layer& layer) {
+  if (has_avx512() || layer.rows < 4) return 1;
+  return cost_of_avx512(layer) < 1 ? 0.45 : 0.55;
+}
+constexpr Processor kAvx2{.form = &panels::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else
-constexpr Processor kAvx512{.form = &panels::kScalar, .is_here = [] { return false; }, .cost = kScalarCost};
+constexpr Processor kAvx512{.form = &panels::kScalar, .is_here = never, .cost = cost_of_scalar};
+constexpr Processor kAvx2 = kAvx512;
 #endif
 
 }  // namespace
 
 const KernelRow kPanelsF32Avx512 = row<kAvx512>("panels_f32__avx512");
+const KernelRow kPanelsF32Avx2 = row<kAvx2>("panels_f32__avx2");
 const KernelRow kPanelsF32Scalar = row<kScalar>("panels_f32__scalar");
 
 }  // namespace kinglet::engine::kernels

@@ -27,7 +27,7 @@ using woven::Cut;
 using woven::Form;
 using woven::kLanes;
 using woven::kMostJoined;
-using woven::kMostNumbers;
+using woven::kMostLanes;
 using woven::kMostRows;
 using woven::kMostVectors;
 
@@ -72,7 +72,8 @@ class Woven final : public Kernel {
     const Number* numbers = nullptr;
   };
 
-  static constexpr std::size_t kEach = kLanes<Number>;
+  static constexpr std::size_t kEach = kLanes<Number>;       // that are woven as one, where they are
+  static constexpr std::size_t kPanel = 6 * 4608 + kCopied;  // numbers, the most of any form
 
   [[nodiscard]] std::size_t packed_bytes() const { return cut_.packed_numbers() * sizeof(Number); }
   void pack(std::span<const float> filters, Number* to) const;
@@ -83,6 +84,7 @@ class Woven final : public Kernel {
   };
   using Places = std::array<Place, kMostRows>;  // of a panel
 
+  void fill_panel(const Places& places, std::size_t rows, Number* panel) const;
   [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
   void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
@@ -113,9 +115,9 @@ Woven<Number>::Woven(const ConvolutionF32& work, const Form<Number>& form, Packe
       least_(work.range.min > xnn::kNoMin ? std::optional(to_number(work.range.min, Number{})) : std::nullopt),
       most_(work.range.max < xnn::kNoMax ? std::optional(to_number(work.range.max, Number{})) : std::nullopt),
       form_(&form),
-      cut_(work.shape, kEach),
+      cut_(work.shape, form.tile),
       weights_(nullptr),
-      bias_(cut_.vectors * kEach),
+      bias_(cut_.vectors * form.tile.lanes),
       padding_(work.shape.input_channels) {
   std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
   weights_ = reinterpret_cast<const Number*>(packed_piece(
@@ -129,8 +131,8 @@ void Woven<Number>::pack(std::span<const float> filters, Number* to) const {
   const std::size_t taps = shape_.taps();
   std::fill_n(to, packed_bytes() / sizeof(Number), Number{});
   for (std::size_t block = 0; block < cut_.blocks; ++block) {
-    const std::size_t first = cut_.vectors_before(block) * kEach;
-    const std::size_t width = cut_.vectors_before(block + 1) * kEach - first;
+    const std::size_t first = cut_.vectors_before(block) * cut_.tile.lanes;
+    const std::size_t width = cut_.vectors_before(block + 1) * cut_.tile.lanes - first;
     const std::size_t outputs = std::min(width, shape_.output_channels - first);
     for (std::size_t tap = 0; tap < taps; ++tap) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
@@ -151,17 +153,27 @@ void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*s
   run_parts(cut_.panels * cut_.chunks, pool, [&](std::size_t part) {
     const std::size_t index = part / cut_.chunks;
     const std::size_t chunk = part % cut_.chunks;
-    alignas(64) std::array<Number, kMostRows * kMostNumbers> numbers;
+    alignas(64) std::array<Number, kPanel> numbers;
     const std::size_t first = cut_.first_row(index);
-    const Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
-    const Places places = places_of(borders.input, first, panel.rows);
-    if (cut_.joined) {
-      weave_joined(places, panel.rows, numbers.data());
+    Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
+    if (cut_.in_place) {
+      panel.numbers = borders.input + first * cut_.numbers;
     } else {
-      weave_taps(places, panel.rows, numbers.data());
+      fill_panel(places_of(borders.input, first, panel.rows), panel.rows, numbers.data());
     }
     multiply(borders, panel, cut_.first_block(chunk), cut_.first_block(chunk + 1));
   });
+}
+
+template <typename Number>
+void Woven<Number>::fill_panel(const Places& places, std::size_t rows, Number* panel) const {
+  if (cut_.tile.together == 1) {
+    for (std::size_t row = 0; row < rows; ++row) join_row(places[row], panel + row * cut_.numbers);
+  } else if (cut_.joined) {
+    weave_joined(places, rows, panel);
+  } else {
+    weave_taps(places, rows, panel);
+  }
 }
 
 template <typename Number>
@@ -262,9 +274,10 @@ void Woven<Number>::weave_joined(const Places& places, std::size_t rows, Number*
 
 template <typename Number>
 woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t block) const {
-  const std::size_t output = cut_.vectors_before(block) * kEach;
+  const std::size_t output = cut_.vectors_before(block) * cut_.tile.lanes;
   return {.panel = panel.numbers,
-          .parts = cut_.numbers / kEach,
+          .row_step = cut_.tile.together == 1 ? cut_.numbers : 0,
+          .parts = cut_.numbers / cut_.tile.together,
           .weights = weights_ + output * cut_.numbers,
           .bias = bias_.data() + output,
           .blocks = 1,
@@ -278,13 +291,13 @@ woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t
 template <typename Number>
 void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::size_t first_block,
                              std::size_t end_block) const {
-  const std::size_t whole = cut_.blocks - (shape_.output_channels % kEach == 0 ? 0 : 1);
+  const std::size_t whole = cut_.blocks - (shape_.output_channels % cut_.tile.lanes == 0 ? 0 : 1);
   for (std::size_t block = first_block; block < end_block;) {
     if (block == whole) return multiply_last(borders, panel, block);
     const std::size_t vectors = cut_.vectors_before(block + 1) - cut_.vectors_before(block);
-    const std::size_t end = std::min({end_block, whole, block < cut_.threes ? cut_.threes : cut_.blocks});
+    const std::size_t end = std::min({end_block, whole, block < cut_.wide ? cut_.wide : cut_.blocks});
     woven::Product<Number> product = product_of(panel, block);
-    const std::size_t at = panel.first * shape_.output_channels + cut_.vectors_before(block) * kEach;
+    const std::size_t at = panel.first * shape_.output_channels + cut_.vectors_before(block) * cut_.tile.lanes;
     product.blocks = end - block;
     product.output = borders.output + at;
     product.added = borders.added == nullptr ? nullptr : borders.added + at;
@@ -296,12 +309,13 @@ void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::si
 // The last block, where the outputs end within a vector: by way of whole ones.
 template <typename Number>
 void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const {
-  const std::size_t output = cut_.vectors_before(block) * kEach;
-  const std::size_t width = cut_.vectors * kEach - output;
+  const std::size_t lanes = cut_.tile.lanes;
+  const std::size_t output = cut_.vectors_before(block) * lanes;
+  const std::size_t width = cut_.vectors * lanes - output;
   const std::size_t count = shape_.output_channels - output;
   const std::size_t at = panel.first * shape_.output_channels + output;
-  std::array<Number, kMostRows * kMostVectors * kEach> sums;
-  std::array<Number, kMostRows * kMostVectors * kEach> added{};
+  std::array<Number, kMostRows * kMostVectors * kMostLanes> sums;
+  std::array<Number, kMostRows * kMostVectors * kMostLanes> added{};
   woven::Product<Number> product = product_of(panel, block);
   product.step = width;
   product.output = sums.data();
@@ -310,7 +324,7 @@ void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, st
     for (std::size_t row = 0; row < panel.rows; ++row)
       std::copy_n(borders.added + at + row * shape_.output_channels, count, added.data() + row * width);
   }
-  form_->multiply[width / kEach - 1][panel.rows - 1](product);
+  form_->multiply[width / lanes - 1][panel.rows - 1](product);
   for (std::size_t row = 0; row < panel.rows; ++row)
     std::copy_n(sums.data() + row * width, count, borders.output + at + row * shape_.output_channels);
 }
@@ -322,20 +336,17 @@ template <typename Number>
 struct Processor {
   const Form<Number>* form;
   bool (*is_here)();
-  bool (*pays)();  // fewer instructions are less time
+  double (*cost)(const Cut&, const ConvolutionShape&);
 };
 
 template <typename Number>
 std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor) {
-  constexpr bool kIsHalf = sizeof(Number) == sizeof(Half);
   const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
-  const Cut cut(shape, kLanes<Number>);
+  const Cut cut(shape, processor.form->tile);
   if (shape.groups != 1 || !cut.fits()) return std::nullopt;
-  const double cost = processor.pays() ? cost_of(cut, shape) : std::max(cost_of(cut, shape), 1.0);
-  return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost * (kIsHalf ? kCostOfHalves : 1),
-               .packed_bytes = cut.packed_numbers() * sizeof(Number)};
+  return Offer{.cost = processor.cost(cut, shape), .packed_bytes = cut.packed_numbers() * sizeof(Number)};
 }
 
 template <typename Number, const Processor<Number>& processor>
@@ -347,20 +358,40 @@ constexpr KernelRow row(std::string_view name) {
           }};
 }
 
-constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .pays = never};
-constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .pays = never};
-#if defined(__aarch64__)
-bool goes_out_of_order() { return !xnn::runs_in_order(); }
-constexpr Processor<float> kNeon{.form = &woven::kNeon, .is_here = always, .pays = goes_out_of_order};
-constexpr Processor<Half> kNeonHalf{
-    .form = &woven::kNeonHalf, .is_here = xnn::half_arithmetic, .pays = goes_out_of_order};
+double cost_of_scalar(const Cut& /*cut*/, const ConvolutionShape& /*shape*/) { return kScalarCost; }
+constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .cost = cost_of_scalar};
+constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .cost = cost_of_scalar};
+#if defined(__x86_64__)
+// Measured (docs/benchmarks.md): XNNPACK's product of five rows by sixteen outputs has one register too few in Debian's
+// build, and waits for a sum that it takes to memory and back. With AVX-512 it has another one.
+double cost_of_avx2(const Cut& cut, const ConvolutionShape& /*shape*/) {
+  constexpr double kLeastRows = 4;  // with fewer all wait for the weights
+  return has_avx512() || static_cast<double>(cut.rows) < kLeastRows ? 1 : 0.5;
+}
+constexpr Processor<float> kAvx2{.form = &woven::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else
-constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .pays = never};
-constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .pays = never};
+constexpr Processor<float> kAvx2{.form = kTwin<float>, .is_here = never, .cost = cost_of_scalar};
+#endif
+#if defined(__aarch64__)
+// On cores that go in order fewer instructions are not less time.
+double cost_of_neon(const Cut& cut, const ConvolutionShape& shape) {
+  const double cost = cost_of_woven(cut, shape);
+  return xnn::runs_in_order() ? std::max(cost, 1.0) : cost;
+}
+double cost_of_neon_half(const Cut& cut, const ConvolutionShape& shape) {
+  return cost_of_neon(cut, shape) * kCostOfHalves;
+}
+constexpr Processor<float> kNeon{.form = &woven::kNeon, .is_here = always, .cost = cost_of_neon};
+constexpr Processor<Half> kNeonHalf{
+    .form = &woven::kNeonHalf, .is_here = xnn::half_arithmetic, .cost = cost_of_neon_half};
+#else
+constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .cost = cost_of_scalar};
+constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .cost = cost_of_scalar};
 #endif
 
 }  // namespace
 
+const KernelRow kWovenF32Avx2 = row<float, kAvx2>("woven_f32__avx2");
 const KernelRow kWovenF32Neon = row<float, kNeon>("woven_f32__neon");
 const KernelRow kWovenF32Scalar = row<float, kScalar>("woven_f32__scalar");
 const KernelRow kWovenF16Neon = row<Half, kNeonHalf>("woven_f16__neon");

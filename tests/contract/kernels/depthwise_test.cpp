@@ -13,7 +13,8 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr std::array kDepthwiseForms{"depthwise_f32__scalar", "depthwise_f32__avx512", "depthwise_f32__neon"};
+constexpr std::array kDepthwiseForms{"depthwise_f32__scalar", "depthwise_f32__avx512", "depthwise_f32__avx2",
+                                     "depthwise_f32__neon"};
 constexpr std::array kDepthwiseHalfForms{"depthwise_f16__scalar", "depthwise_f16__neon"};
 
 ConvolutionShape depthwise_shape(std::size_t height, std::size_t width, std::size_t channels,
@@ -227,7 +228,7 @@ Work depthwise_work(const ConvolutionShape& shape) {
 TEST(Depthwise, LeavesFewNumbersAndRowsOfOneOutputToXnnpack) {
   for (const auto& [width, channels] : {std::pair<std::size_t, std::size_t>{4, 16}, {1, 4096}}) {
     const ConvolutionShape shape = depthwise_shape(64, width, channels, square_window(3, 1, 1));
-    for (const std::string_view form : {"depthwise_f32__scalar", "depthwise_f32__avx512"}) {
+    for (const std::string_view form : {"depthwise_f32__scalar", "depthwise_f32__avx512", "depthwise_f32__avx2"}) {
       const auto offer = row_named(form).offer(depthwise_work(shape));
       EXPECT_TRUE(!offer || offer->cost >= 1) << form << ": " << text_of(shape);
     }

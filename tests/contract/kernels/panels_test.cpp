@@ -8,7 +8,7 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr std::array kForms{"panels_f32__scalar", "panels_f32__avx512"};
+constexpr std::array kForms{"panels_f32__scalar", "panels_f32__avx512", "panels_f32__avx2"};
 
 Layer panels_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };

@@ -2,6 +2,7 @@
 // The kernel of woven rows gives the bits of sums that take one product after the other, as XNNPACK's do, in every form
 // and with any number of threads. Layers at random: shapes, windows, paddings, borders, what stands at the end.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
+#include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/session/session.h"
 #include "tests/contract/kernels/half_layers.h"
@@ -25,7 +26,7 @@ Layer woven_at_random(Random& random) {
   return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
 }
 
-constexpr std::array kFloatForms{"woven_f32__scalar", "woven_f32__neon"};
+constexpr std::array kFloatForms{"woven_f32__scalar", "woven_f32__avx2", "woven_f32__neon"};
 
 void expect_bits(const Layer& layer, int threads) {
   expect_bits_in_forms(kFloatForms, layer, threads, answers_of(layer, answer_in_order));
@@ -156,25 +157,34 @@ output %9
 
 // --- What it costs ---------------------------------------------------------------------------------------------------
 
-// What the fast form asks for, where this processor has it.
-std::optional<double> cost_of(const ConvolutionShape& shape, bool has_bias) {
+// What a fast form asks for, where this processor has it.
+std::optional<double> cost_of(std::string_view form, const ConvolutionShape& shape, bool has_bias) {
   Random random(1);
   const Layer layer = finished(random, shape, has_bias, false, {});
-  const auto offer = row_named(kFloatForms[1]).offer(layer.work());
+  const auto offer = row_named(form).offer(layer.work());
   return offer ? std::optional<double>(offer->cost) : std::nullopt;
 }
 
+constexpr ConvolutionShape kOneRow{
+    .input_height = 1, .input_width = 1, .input_channels = 240, .output_channels = 10, .window = {}};
+constexpr ConvolutionShape kManyPixels{
+    .input_height = 14, .input_width = 14, .input_channels = 96, .output_channels = 576, .window = {}};
+
 TEST(Woven, LeavesAProductOfOneRowToXnnpack) {
-  const auto cost = cost_of({.input_height = 1, .input_width = 1, .input_channels = 240, .output_channels = 10}, false);
-  if (!cost) GTEST_SKIP() << "this processor has no form of it";
-  EXPECT_GE(*cost, 1);
+  for (const std::string_view form : Forms(kFloatForms).subspan(1))
+    EXPECT_GE(cost_of(form, kOneRow, false).value_or(1), 1) << form;
 }
 
 TEST(Woven, IsCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
-  const auto cost =
-      cost_of({.input_height = 14, .input_width = 14, .input_channels = 96, .output_channels = 576}, true);
+  const auto cost = cost_of("woven_f32__neon", kManyPixels, true);
   if (!cost) GTEST_SKIP() << "this processor has no form of it";
   EXPECT_EQ(*cost < 1, !xnn::runs_in_order());
+}
+
+TEST(Woven, IsCheaperThanXnnpackWithAvx2UnlessThereIsMore) {
+  const auto cost = cost_of("woven_f32__avx2", kManyPixels, true);
+  if (!cost) GTEST_SKIP() << "this processor has no form of it";
+  EXPECT_EQ(*cost < 1, !has_avx512());
 }
 
 TEST(Woven, GivesTheBitsOfXnnpack) {

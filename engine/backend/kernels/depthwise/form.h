@@ -45,7 +45,7 @@ struct Form {
 extern const Form<float> kScalar;
 extern const Form<Half> kScalarHalf;
 #if defined(__x86_64__)
-extern const Form<float> kAvx512;
+extern const Form<float> kAvx2, kAvx512;
 #endif
 #if defined(__aarch64__)
 extern const Form<float> kNeon;

@@ -43,7 +43,7 @@ struct Form {
 
 extern const Form kScalar;
 #if defined(__x86_64__)
-extern const Form kAvx512;
+extern const Form kAvx2, kAvx512;
 #endif
 
 }  // namespace kinglet::engine::kernels::panels

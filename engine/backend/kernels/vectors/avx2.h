@@ -16,6 +16,11 @@ struct Avx2 {
   static constexpr std::size_t kLanes = 8;
   static Vector load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Vector numbers) { _mm256_storeu_ps(to, numbers); }
+  // The first `count`, fewer than there are.
+  static void store_first(float* to, Vector numbers, std::size_t count) {
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lanes), numbers);
+  }
   static Vector set(float number) { return _mm256_set1_ps(number); }
   static Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
   static Vector subtract(Vector a, Vector b) { return _mm256_sub_ps(a, b); }

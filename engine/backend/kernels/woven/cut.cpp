@@ -14,19 +14,27 @@ struct Xnnpack {
 constexpr Xnnpack kFloats{.product = 1.35, .rows = 4, .vectors = 2};
 constexpr Xnnpack kHalves{.product = 1.33, .rows = 6, .vectors = 2};
 
+bool is_padded(const xnn::Window& window) {
+  return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
+}
+
 }  // namespace
 
-Cut::Cut(const ConvolutionShape& shape, std::size_t lanes_of_vector)
-    : lanes(lanes_of_vector),
-      joined(shape.input_channels % lanes != 0 && shape.taps() > 1 && shape.window.dilation_width == 1 &&
-             shape.taps() * shape.input_channels <= kMostJoined),
-      tap(joined ? shape.input_channels : rounded_up(shape.input_channels, lanes)),
-      numbers(rounded_up(shape.taps() * tap, lanes)),
+Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
+    : tile(a_tile),
+      in_place(tile.together == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
+               shape.window.stride_width == 1 && !is_padded(shape.window)),
+      joined(shape.window.dilation_width == 1 &&
+             (tile.together == 1 || (shape.input_channels % tile.together != 0 && shape.taps() > 1 &&
+                                     shape.taps() * shape.input_channels <= kMostJoined))),
+      tap(joined ? shape.input_channels : rounded_up(shape.input_channels, tile.together)),
+      numbers(rounded_up(shape.taps() * tap, tile.together)),
       rows(shape.batch * shape.output_height * shape.output_width),
-      panels(divided_up(rows, kMostRows)),
-      vectors(divided_up(shape.output_channels, lanes)),
-      threes(vectors % 3 == 1 && vectors > 1 ? vectors / 3 - 1 : vectors / 3),
-      blocks(threes + divided_up(vectors - 3 * threes, 2)) {
+      panels(divided_up(rows, tile.rows)),
+      vectors(divided_up(shape.output_channels, tile.lanes)),
+      wide(vectors % tile.vectors == 1 && vectors > 1 && tile.vectors > 2 ? vectors / tile.vectors - 1
+                                                                          : vectors / tile.vectors),
+      blocks(wide + divided_up(vectors - tile.vectors * wide, tile.vectors - 1)) {
   if (rows == 0) return;
   // Few panels are woven more than once, so that each thread has something.
   constexpr std::size_t kParts = 16;
@@ -35,12 +43,12 @@ Cut::Cut(const ConvolutionShape& shape, std::size_t lanes_of_vector)
 }
 
 // In instructions, by what was counted (docs/benchmarks.md).
-double cost_of(const Cut& cut, const ConvolutionShape& shape) {
-  const Xnnpack& xnnpack = cut.lanes == kLanes<Half> ? kHalves : kFloats;
+double cost_of_woven(const Cut& cut, const ConvolutionShape& shape) {
+  const Xnnpack& xnnpack = cut.tile.lanes == kLanes<Half> ? kHalves : kFloats;
   const auto rows = static_cast<double>(cut.rows);
   const auto vectors = static_cast<double>(cut.vectors);
   const auto numbers = static_cast<double>(cut.numbers);
-  const auto lanes = static_cast<double>(cut.lanes);
+  const auto lanes = static_cast<double>(cut.tile.lanes);
   const double woven = static_cast<double>(cut.panels * cut.chunks);
   constexpr double kStart = 3000;   // of a step of its own
   constexpr double kOfPanel = 150;  // beside what follows

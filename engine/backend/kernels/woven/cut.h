@@ -11,36 +11,39 @@
 
 namespace kinglet::engine::kernels::woven {
 
-// Of one row, in whole vectors: a panel lies on the stack, 63 KiB at most.
-inline constexpr std::size_t kMostNumbers = 2304;
-// Of one row whose taps have channels that fill no vector: its numbers are brought together before they are woven.
+// Of one row whose taps have channels that fill nothing that is woven as one: its numbers are brought together before
+// they are woven.
 inline constexpr std::size_t kMostJoined = 512;
 
-// Rows (pixels of the output) into panels, outputs into blocks of three vectors and, at the end, of two or one, so that
-// no lane of a vector stays empty.
+// Rows (pixels of the output) into panels, outputs into blocks of the most vectors (three) and, at the end, of fewer
+// (two twos, one or one of one), so that no lane of a vector stays empty.
 struct Cut {
-  Cut(const ConvolutionShape& shape, std::size_t lanes_of_vector);
+  Cut(const ConvolutionShape& shape, const Tile& a_tile);
 
   [[nodiscard]] std::size_t first_row(std::size_t panel) const { return panel * rows / panels; }
   [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
   // Before a block.
   [[nodiscard]] std::size_t vectors_before(std::size_t block) const {
-    return std::min(vectors, block <= threes ? 3 * block : 3 * threes + 2 * (block - threes));
+    return std::min(vectors, tile.vectors * block - (block <= wide ? 0 : block - wide));
   }
-  [[nodiscard]] std::size_t packed_numbers() const { return vectors * lanes * numbers; }
-  [[nodiscard]] bool fits() const { return numbers <= kMostNumbers && rows > 0 && numbers > 0 && vectors > 0; }
+  [[nodiscard]] std::size_t packed_numbers() const { return vectors * tile.lanes * numbers; }
+  [[nodiscard]] bool fits() const {
+    const bool has_room = in_place || (numbers <= tile.most_numbers && (joined || tile.together > 1));
+    return has_room && rows > 0 && numbers > 0 && vectors > 0;
+  }
 
-  std::size_t lanes;           // numbers of a vector
-  bool joined;                 // taps lie one behind the other, in vectors as a whole
-  std::size_t tap;             // numbers of one, in whole vectors where they are not joined
-  std::size_t numbers;         // of a row
-  std::size_t rows, panels;    // rows are shared out evenly
-  std::size_t vectors;         // of outputs
-  std::size_t threes, blocks;  // of outputs: of three vectors, and all
-  std::size_t chunks = 1;      // of blocks, each a thread's
+  Tile tile;
+  bool in_place;             // rows lie in the input as they are wanted, `tap` numbers apart
+  bool joined;               // taps lie one behind the other, in what is woven as one as a whole
+  std::size_t tap;           // numbers of one, in whole ones of what is woven where they are not joined
+  std::size_t numbers;       // of a row
+  std::size_t rows, panels;  // rows are shared out evenly
+  std::size_t vectors;       // of outputs
+  std::size_t wide, blocks;  // of outputs: of the most vectors, and all
+  std::size_t chunks = 1;    // of blocks, each a thread's
 };
 
-// In times of XNNPACK's for the same, where fewer instructions are less time.
-[[nodiscard]] double cost_of(const Cut& cut, const ConvolutionShape& shape);
+// In times of XNNPACK's for the same, where rows are woven and fewer instructions are less time.
+[[nodiscard]] double cost_of_woven(const Cut& cut, const ConvolutionShape& shape);
 
 }  // namespace kinglet::engine::kernels::woven

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the kernel of woven rows (woven.cpp) leaves to a processor: weaving the rows of a panel, and the sums
-// of a panel. A form is compiled for its processor alone, so that its file takes no code from elsewhere that others
-// might get to run.
+// Why: what the kernel of woven rows (woven.cpp) leaves to a processor: weaving the rows of a panel, where it has that,
+// and the sums of a panel. A form is compiled for its processor alone, so that its file takes no code from elsewhere
+// that others might get to run.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,27 @@
 
 namespace kinglet::engine::kernels::woven {
 
-// Numbers of a row that lie together, and outputs of a vector: 16 bytes, of floats or of float16.
+// ARM's: numbers of a row that lie together, and outputs of a vector: 16 bytes, of floats or of float16.
 template <typename Number>
 inline constexpr std::size_t kLanes = 16 / sizeof(Number);
 inline constexpr std::size_t kQuad = kLanes<float>;
+// In any form.
+inline constexpr std::size_t kMostLanes = 8;    // of a vector
 inline constexpr std::size_t kMostRows = 7;     // of a panel
 inline constexpr std::size_t kMostVectors = 3;  // of a block of outputs
+
+// How a form would have a layer cut.
+struct Tile {
+  std::size_t together;      // numbers of a row that are woven as one; 1: rows are not woven, one lies behind the other
+  std::size_t lanes;         // outputs of a vector
+  std::size_t rows;          // of a panel, at most
+  std::size_t vectors;       // of a block of outputs, at most; 2 or more
+  std::size_t most_numbers;  // of a row, in a panel of its own: that lies on the stack, 96 KiB at most
+};
+
+template <typename Number>
+inline constexpr Tile kWovenTile{
+    .together = kLanes<Number>, .lanes = kLanes<Number>, .rows = 7, .vectors = 3, .most_numbers = 2304};
 
 // Writes whole vectors of each row: [vectors][rows][16 bytes].
 struct Weave {
@@ -30,8 +45,9 @@ struct Weave {
 template <typename Number>
 struct Product {
   const Number* panel;
-  std::size_t parts;      // vectors of numbers of a row
-  const Number* weights;  // [blocks][parts][lanes][vectors][lanes]
+  std::size_t row_step;   // numbers from one row of the panel to the next; 0: they are woven
+  std::size_t parts;      // numbers of a row, in those that are woven as one
+  const Number* weights;  // [blocks][numbers][vectors][lanes]
   const Number* bias;     // [blocks][vectors][lanes]
   std::size_t blocks;
   Number* output;       // of the first row and output
@@ -43,15 +59,18 @@ struct Product {
 
 template <typename Number>
 struct Form {
-  void (*weave[kMostRows])(const Weave&);                             // by rows, less one
+  Tile tile;
+  void (*weave[kMostRows])(const Weave&);                             // by rows, less one; null where none are woven
   void (*multiply[kMostVectors][kMostRows])(const Product<Number>&);  // by vectors and rows, each less one
 };
 
-// `weave` gives the function for so many rows, `multiply` the one for so many vectors and rows.
+// For rows that are woven. `weave` gives the function for so many rows, `multiply` the one for so many vectors and
+// rows.
 template <typename Number, typename WeaveOf, typename MultiplyOf>
 consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply) {
   return [&]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
     return Form<Number> {
+      .tile = kWovenTile<Number>,
       .weave = {weave.template operator()<kBefore + 1>()...},
       .multiply = {{multiply.template operator()<1, kBefore + 1>()...},
                    {multiply.template operator()<2, kBefore + 1>()...},
@@ -62,6 +81,9 @@ consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply) {
 
 extern const Form<float> kScalar;
 extern const Form<Half> kScalarHalf;
+#if defined(__x86_64__)
+extern const Form<float> kAvx2;
+#endif
 #if defined(__aarch64__)
 extern const Form<float> kNeon;
 extern const Form<Half> kNeonHalf;  // with the half-precision extension

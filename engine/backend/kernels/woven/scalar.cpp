@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the forms of the kernel of woven rows that any processor has: the twins of the others.
-#include <cmath>
 #include <cstring>
 
+#include "engine/backend/kernels/vectors/scalar.h"
 #include "engine/backend/kernels/vectors/scalar_half.h"
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
 namespace {
 
-float fma(float a, float b, float c) { return std::fma(a, b, c); }
-Half fma(Half a, Half b, Half c) { return ScalarHalf::fma(a, b, c); }
-float add(float a, float b) { return a + b; }
-Half add(Half a, Half b) { return ScalarHalf::add(a, b); }
-// Where it is no number it stays so.
-float at_least(float a, float least) { return a <= least ? least : a; }
-Half at_least(Half a, Half least) { return ScalarHalf::max(a, least); }
-float at_most(float a, float most) { return most <= a ? most : a; }
-Half at_most(Half a, Half most) { return ScalarHalf::min(a, most); }
+template <typename Number>
+struct Simd : Scalar {};
+template <>
+struct Simd<Half> : ScalarHalf {};
 
 template <std::size_t kRows>
 void weave(const Weave& of) {
@@ -37,7 +32,7 @@ void add_up(const Product<Number>& of, std::size_t block, std::size_t row, Numbe
   const Number* weights = of.weights + block * of.parts * kEach * kWidth;
   for (std::size_t k = 0; k < of.parts * kEach; ++k, weights += kWidth) {
     const Number number = of.panel[(k / kEach * kRows + row) * kEach + k % kEach];
-    for (std::size_t i = 0; i < kWidth; ++i) sums[i] = fma(number, weights[i], sums[i]);
+    for (std::size_t i = 0; i < kWidth; ++i) sums[i] = Simd<Number>::fma(number, weights[i], sums[i]);
   }
 }
 
@@ -50,9 +45,9 @@ void multiply(const Product<Number>& of) {
       add_up<Number, kVectors, kRows>(of, block, row, sums);
       const std::size_t at = row * of.step + block * kWidth;
       for (std::size_t i = 0; i < kWidth; ++i) {
-        if (of.added != nullptr) sums[i] = add(sums[i], of.added[at + i]);
-        if (of.least != nullptr) sums[i] = at_least(sums[i], *of.least);
-        if (of.most != nullptr) sums[i] = at_most(sums[i], *of.most);
+        if (of.added != nullptr) sums[i] = Simd<Number>::add(sums[i], of.added[at + i]);
+        if (of.least != nullptr) sums[i] = Simd<Number>::max(sums[i], *of.least);
+        if (of.most != nullptr) sums[i] = Simd<Number>::min(sums[i], *of.most);
         of.output[at + i] = sums[i];
       }
     }

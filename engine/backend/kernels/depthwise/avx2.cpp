@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the form of the kernel of float depthwise layers for processors with AVX2 and FMA. Compiled for them
+// (engine/CMakeLists.txt).
+#if defined(__x86_64__)
+#include "engine/backend/kernels/vectors/avx2.h"
+#include "engine/backend/kernels/depthwise/walk.h"
+
+namespace kinglet::engine::kernels::depthwise {
+
+constexpr Form<float> kAvx2 = form_of<Avx2, 7>();
+
+}  // namespace kinglet::engine::kernels::depthwise
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the form of the kernel of woven rows for processors with AVX2 and FMA. One load brings a number into all lanes,
+// so that rows are read where they lie and nothing is woven. Six rows by sixteen outputs take twelve of the sixteen
+// registers, their factors two: what fits as a whole. Compiled for them (engine/CMakeLists.txt).
+#if defined(__x86_64__)
+#include "engine/backend/kernels/vectors/avx2.h"
+#include "engine/backend/kernels/vectors/unroll.h"
+#include "engine/backend/kernels/woven/form.h"
+
+namespace kinglet::engine::kernels::woven {
+namespace {
+
+template <std::size_t kVectors, std::size_t kRows>
+struct Block {
+  using V = Avx2::Vector;
+  static constexpr std::size_t kWidth = kVectors * Avx2::kLanes;
+
+  V sums[kRows][kVectors];
+
+  template <typename Change>
+  void each(const Change& change) {
+    KINGLET_UNROLL
+    for (std::size_t row = 0; row < kRows; ++row) {
+      KINGLET_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] = change(sums[row][v], row, v * Avx2::kLanes);
+    }
+  }
+
+  void multiply(const Product<float>& of, const float* weights) {
+    const float* numbers = of.panel;
+    for (std::size_t k = 0; k < of.parts; ++k, ++numbers, weights += kWidth) {
+      V factors[kVectors];
+      KINGLET_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) factors[v] = Avx2::load(weights + v * Avx2::kLanes);
+      KINGLET_UNROLL
+      for (std::size_t row = 0; row < kRows; ++row) {
+        const V number = Avx2::set(numbers[row * of.row_step]);
+        KINGLET_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] = Avx2::fma(number, factors[v], sums[row][v]);
+      }
+    }
+  }
+
+  void end(const Product<float>& of, std::size_t first) {
+    if (of.added != nullptr)
+      each([&](V sum, std::size_t row, std::size_t at) {
+        return Avx2::add(sum, Avx2::load(of.added + row * of.step + first + at));
+      });
+    if (of.least != nullptr)
+      each([least = Avx2::set(*of.least)](V sum, std::size_t, std::size_t) { return Avx2::max(sum, least); });
+    if (of.most != nullptr)
+      each([most = Avx2::set(*of.most)](V sum, std::size_t, std::size_t) { return Avx2::min(sum, most); });
+    each([&](V sum, std::size_t row, std::size_t at) {
+      Avx2::store(of.output + row * of.step + first + at, sum);
+      return sum;
+    });
+  }
+};
+
+template <std::size_t kVectors, std::size_t kRows>
+void multiply(const Product<float>& of) {
+  using B = Block<kVectors, kRows>;
+  const float* weights = of.weights;
+  for (std::size_t block = 0; block < of.blocks; ++block, weights += of.parts * B::kWidth) {
+    const std::size_t first = block * B::kWidth;
+    B sums;
+    sums.each([&](B::V, std::size_t, std::size_t at) { return Avx2::load(of.bias + first + at); });
+    sums.multiply(of, weights);
+    sums.end(of, first);
+  }
+}
+
+}  // namespace
+
+constexpr Form<float> kAvx2{
+    .tile = {.together = 1, .lanes = Avx2::kLanes, .rows = 6, .vectors = 2, .most_numbers = 4608},
+    .weave = {},
+    .multiply = {{multiply<1, 1>, multiply<1, 2>, multiply<1, 3>, multiply<1, 4>, multiply<1, 5>, multiply<1, 6>},
+                 {multiply<2, 1>, multiply<2, 2>, multiply<2, 3>, multiply<2, 4>, multiply<2, 5>, multiply<2, 6>}}};
+
+}  // namespace kinglet::engine::kernels::woven
+#endif
