@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: XNNPACK's 8-bit depthwise convolutions on ARM read and widen every number under a window anew. Here the columns
-// of the input under a row of the output are brought together once, for all windows that they stand in, in the order
-// that the products want: four rows side by side where a processor has products of four bytes.
+// Why: XNNPACK's 8-bit depthwise convolutions on ARM and with AVX2 read and widen every number under a window anew.
+// Here the columns of the input under a row of the output are brought together once, for all windows that they stand
+// in, in the order that the products want: four rows side by side where a processor has products of four bytes, two
+// with AVX2.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -40,16 +41,19 @@ struct Columns {
   std::size_t inside;  // in the input; what follows is padding again
 };
 
-// Of a block of channels.
-std::size_t column_bytes(const ConvolutionShape& shape, const Form& form) {
+// Of a block of channels: of the filter, and of what is woven.
+std::size_t filter_bytes(const ConvolutionShape& shape, const Form& form) {
   return rounded_up(shape.window.kernel_height, form.group) * kBlock;
+}
+std::size_t column_bytes(const ConvolutionShape& shape, const Form& form) {
+  return filter_bytes(shape, form) * form.number_bytes;
 }
 
 LayerS8Sizes sizes_of(const ConvolutionShape& shape, const Form& form) {
   const std::size_t channels = rounded_up(shape.output_channels, kBlock);
   return {.bias = channels,
           .factors = channels,
-          .weights = channels / kBlock * shape.window.kernel_width * column_bytes(shape, form)};
+          .weights = channels / kBlock * shape.window.kernel_width * filter_bytes(shape, form)};
 }
 
 class ColumnsS8 final : public Kernel {
@@ -70,7 +74,7 @@ class ColumnsS8 final : public Kernel {
   ConvolutionShape shape_;
   const Form* form_;
   Columns columns_;
-  std::size_t column_bytes_;
+  std::size_t filter_bytes_, column_bytes_;
   std::size_t blocks_;
   std::size_t chunks_;  // of blocks, so that threads have something to share
   LevelBounds bounds_;
@@ -91,6 +95,7 @@ ColumnsS8::ColumnsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, Pack
     : shape_(work.shape),
       form_(forms.fits),
       columns_(work.shape),
+      filter_bytes_(filter_bytes(work.shape, *forms.fits)),
       column_bytes_(column_bytes(work.shape, *forms.fits)),
       blocks_(rounded_up(work.shape.output_channels, kBlock) / kBlock),
       chunks_(chunks_of(work.shape, blocks_)),
@@ -106,13 +111,13 @@ void ColumnsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) const
   const std::size_t rows = shape_.window.kernel_height;
   const std::size_t taps = shape_.window.kernel_width;
   for (std::size_t channel = 0; channel < shape_.output_channels; ++channel) {
-    std::int8_t* of_block = to.weights.data() + channel / kBlock * taps * column_bytes_;
+    std::int8_t* of_block = to.weights.data() + channel / kBlock * taps * filter_bytes_;
     std::int32_t sum = 0;
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t tap = 0; tap < taps; ++tap) {
         const std::int8_t weight = numbers.weights[(channel * rows + row) * taps + tap];
         const std::size_t group = row / form_->group * kBlock + channel % kBlock;
-        of_block[tap * column_bytes_ + group * form_->group + row % form_->group] = weight;
+        of_block[tap * filter_bytes_ + group * form_->group + row % form_->group] = weight;
         sum += weight;
       }
     }
@@ -184,7 +189,7 @@ void ColumnsS8::multiply(const std::int8_t* woven, std::size_t block, std::int8_
                            .tap_step = window.dilation_width * column_bytes_,
                            .taps = window.kernel_width,
                            .row_count = window.kernel_height,
-                           .weights = layer_.weights.data() + block * window.kernel_width * column_bytes_,
+                           .weights = layer_.weights.data() + block * window.kernel_width * filter_bytes_,
                            .bias = layer_.bias.data() + block * kBlock,
                            .factors = layer_.factors.data() + block * kBlock,
                            .bounds = &bounds_,
@@ -223,7 +228,7 @@ double cost_of(const ConvolutionShape& shape, const Form& form, const Costs& cos
   const auto rows =
       static_cast<double>(shape.batch * shape.output_height * (rounded_up(shape.output_channels, kBlock) / kBlock));
   const auto outputs = rows * static_cast<double>(shape.output_width);
-  const auto groups = static_cast<double>(column_bytes(shape, form)) / static_cast<double>(kBlock * form.group);
+  const auto groups = static_cast<double>(filter_bytes(shape, form)) / static_cast<double>(kBlock * form.group);
   const double own = kStart + rows * kOfRow + rows * static_cast<double>(Columns(shape).count) * groups * costs.column +
                      outputs * (static_cast<double>(shape.window.kernel_width) * groups * costs.group + costs.outputs);
   return own / (outputs * (static_cast<double>(shape.taps()) * costs.xnn_tap + costs.xnn_outputs));
@@ -234,7 +239,7 @@ struct Processor {
   FormsS8<Form> forms;
   Costs costs;
   bool (*takes)(const ConvolutionShape& shape);
-  bool in_order = false;  // its cores, on which alone it wins
+  bool (*pays)() = [] { return !xnn::runs_in_order(); };
 };
 
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
@@ -248,9 +253,9 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
       Columns(shape).count * column_bytes(shape, *processor.forms.fits) > kMostWoven)
     return std::nullopt;
   const double cost = cost_of(shape, *processor.forms.fits, processor.costs);
-  return Offer{.cost = processor.forms.fits == &columns::kScalar    ? kScalarCost
-                       : processor.in_order != xnn::runs_in_order() ? std::max(cost, 1.0)
-                                                                    : cost,
+  return Offer{.cost = processor.forms.fits == &columns::kScalar ? kScalarCost
+                       : processor.pays()                        ? cost
+                                                                 : std::max(cost, 1.0),
                .packed_bytes = sizes_of(shape, *processor.forms.fits).bytes()};
 }
 
@@ -283,7 +288,7 @@ constexpr Processor kNeonInOrder{
         [](const ConvolutionShape& shape) {
           return !xnn::dot_products() && is_three_wide(shape) && shape.window.stride_width <= 2;
         },
-    .in_order = true};
+    .pays = xnn::runs_in_order};
 #else
 constexpr Processor kNeonDot{.forms = {.fits = &columns::kScalar, .wide = &columns::kScalar},
                              .costs = {},
@@ -292,8 +297,23 @@ constexpr Processor kNeon = kNeonDot;
 constexpr Processor kNeonInOrder = kNeonDot;
 #endif
 
+#if defined(__x86_64__)
+constexpr Processor kAvx2{.forms = {.fits = &columns::kAvx2, .wide = &columns::kAvx2},
+                          .costs = {.column = 6, .group = 5.3, .outputs = 16, .xnn_tap = 9, .xnn_outputs = 16},
+                          .takes =
+                              [](const ConvolutionShape& shape) {
+                                return has_avx2() && shape.window.kernel_width <= columns::kMostTapsOfAvx2;
+                              },
+                          .pays = [] { return !has_avx512(); }};
+#else
+constexpr Processor kAvx2{.forms = {.fits = &columns::kScalar, .wide = &columns::kScalar},
+                          .costs = {},
+                          .takes = [](const ConvolutionShape&) { return false; }};
+#endif
+
 }  // namespace
 
+const KernelRow kColumnsS8Avx2 = row<kAvx2>("columns_s8__avx2");
 const KernelRow kColumnsS8NeonDot = row<kNeonDot>("columns_s8__neondot");
 const KernelRow kColumnsS8Neon = row<kNeon>("columns_s8__neon");
 const KernelRow kColumnsS8NeonInOrder = row<kNeonInOrder>("columns_s8__neoninorder");

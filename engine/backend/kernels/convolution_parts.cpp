@@ -30,6 +30,14 @@ bool has_byte_products() {
 #endif
 }
 
+bool xnnpack_has_byte_products() {
+#if defined(__x86_64__)
+  return has_avx512() || __builtin_cpu_supports("avxvnni") != 0;
+#else
+  return false;
+#endif
+}
+
 bool has_byte_tiles() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("amx-int8") != 0;

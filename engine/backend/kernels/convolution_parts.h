@@ -25,8 +25,16 @@ inline constexpr double kScalarCost = 1000;
 [[nodiscard]] bool has_avx512();
 // And products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
+// XNNPACK has 8-bit products that those of AVX2 do not come up to: with AVX-512, or of four bytes in registers of 32
+// (AVX-VNNI), for which kinglet has no form.
+[[nodiscard]] bool xnnpack_has_byte_products();
 // And of whole tiles of bytes (AMX), which XNNPACK uses.
 [[nodiscard]] bool has_byte_tiles();
+
+// What a product of floats with AVX2 takes whose sums stay in registers, in times of XNNPACK's: GCC, as Debian builds
+// that, has one register too few for its five rows of sixteen outputs and takes a sum to memory and back each time
+// (docs/benchmarks.md).
+inline constexpr double kAvx2Product = 0.48;
 
 // Calls run_part(part) for each of `count` parts, on the pool's threads. What is too small for a float's full precision
 // is zero meanwhile, as XNNPACK wants it of the pool for its own: the same bits, and on most processors much sooner.

@@ -279,8 +279,9 @@ constexpr Processor kScalar{.form = &panels::kScalar, .is_here = always, .cost =
 #if defined(__x86_64__)
 constexpr Processor kAvx512{.form = &panels::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512};
 double cost_of_avx2(const Layer& layer) {
-  if (has_avx512() || layer.rows < 4) return 1;
-  return cost_of_avx512(layer) < 1 ? 0.45 : 0.55;
+  constexpr std::size_t kRowsThatPay = 4;  // with fewer all wait for the weights
+  if (has_avx512() || layer.rows < kRowsThatPay) return 1;
+  return kAvx2Product * (cost_of_avx512(layer) < 1 ? 0.9 : 1.1);
 }
 constexpr Processor kAvx2{.form = &panels::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else

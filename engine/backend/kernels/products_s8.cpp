@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: of XNNPACK's 8-bit convolutions on ARM a quarter to a third of the instructions multiply nothing: two rows at a
 // time share a load of factors, and each tap of a picture's three channels is a row of its own that fills no register.
-// Here four rows do, and the numbers under a window are brought together where a tap is no multiple of what is
-// multiplied at once.
+// With AVX2 it widens every byte each time that it meets one. Here four rows share their factors, and the numbers under
+// a window are brought together where a tap is no multiple of what is multiplied at once.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -20,7 +20,7 @@ namespace kinglet::engine::kernels {
 namespace {
 
 using products::Form;
-using products::kRows;
+using products::kMostRows;
 
 constexpr std::size_t kMostTapRows = 8;
 // Of a window whose numbers are brought together, on the stack of their thread.
@@ -34,14 +34,15 @@ bool lies_together(const ConvolutionShape& shape) {
          window.pad_right == 0;
 }
 
-// How a layer is cut: pixels of the output into panels of up to kRows, of a line where they are brought together.
+// How a layer is cut: pixels of the output into panels of as many as a form has rows, of a line where they are brought
+// together.
 struct Cut {
   Cut(const ConvolutionShape& shape, const Form& form)
       : joined(!lies_together(shape)),
         numbers(rounded_up(shape.taps() * shape.input_channels, form.step)),
         lines(joined ? shape.batch * shape.output_height : 1),
         pixels(joined ? shape.output_width : shape.batch * shape.output_height * shape.output_width),
-        panels(divided_up(pixels, kRows)),
+        panels(divided_up(pixels, form.rows)),
         blocks(divided_up(shape.output_channels, form.block)) {
     constexpr std::size_t kParts = 28;  // several for each of four threads
     if (!joined) chunks = std::clamp<std::size_t>(kParts / std::max<std::size_t>(panels, 1), 1, blocks);
@@ -60,7 +61,7 @@ struct Cut {
 
 LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
   const std::size_t outputs = cut.blocks * form.block;
-  return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers};
+  return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers * form.weight_bytes};
 }
 
 class ProductsS8 final : public Kernel {
@@ -72,8 +73,8 @@ class ProductsS8 final : public Kernel {
  private:
   // The rows of a panel; those that are missing are the last one again.
   struct Panel {
-    std::array<const std::int8_t*, kRows> rows{};
-    std::array<std::int8_t*, kRows> outputs{};
+    std::array<const std::int8_t*, kMostRows> rows{};
+    std::array<std::int8_t*, kMostRows> outputs{};
     std::size_t count = 0;
   };
   // The lines of the input under one of the output; null in the padding.
@@ -119,7 +120,7 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
   const std::size_t taps = shape_.taps();
   const std::size_t in_runs = cut_.numbers / form_->run * form_->run;
   for (std::size_t output = 0; output < shape_.output_channels; ++output) {
-    std::int8_t* of_block = to.weights.data() + output / form_->block * form_->block * cut_.numbers;
+    const std::size_t of_block = output / form_->block * form_->block * cut_.numbers;
     std::int32_t sum = 0;
     for (std::size_t channel = 0; channel < channels; ++channel) {
       for (std::size_t tap = 0; tap < taps; ++tap) {
@@ -127,7 +128,12 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
         const std::size_t k = tap * channels + channel;
         const std::size_t run = k < in_runs ? form_->run : cut_.numbers - in_runs;
         const std::size_t first = k / form_->run * form_->run;
-        of_block[first * form_->block + output % form_->block * run + k - first] = weight;
+        const std::size_t place = of_block + first * form_->block + output % form_->block * run + k - first;
+        if (form_->weight_bytes == 1) {
+          to.weights[place] = weight;
+        } else {
+          reinterpret_cast<std::int16_t*>(to.weights.data())[place] = weight;
+        }
         sum += weight;
       }
     }
@@ -163,7 +169,7 @@ void ProductsS8::run_pixels(const std::int8_t* input, std::int8_t* output, std::
   const std::size_t chunk = part % cut_.chunks;
   const std::size_t first = cut_.first_pixel(index);
   Panel panel{.count = cut_.first_pixel(index + 1) - first};
-  for (std::size_t i = 0; i < kRows; ++i) {
+  for (std::size_t i = 0; i < form_->rows; ++i) {
     const std::size_t row = first + std::min(i, panel.count - 1);
     panel.rows[i] = pixel_of(input, row);
     panel.outputs[i] = output + row * shape_.output_channels;
@@ -173,9 +179,9 @@ void ProductsS8::run_pixels(const std::int8_t* input, std::int8_t* output, std::
 
 void ProductsS8::run_line(const std::int8_t* input, std::int8_t* output, std::size_t line) const {
   constexpr std::size_t kLine = kMostJoined + 2 * products::kReadBehind;
-  alignas(16) std::array<std::int8_t, kRows * kLine> numbers;
+  alignas(16) std::array<std::int8_t, kMostRows * kLine> numbers;
   Panel panel;
-  for (std::size_t i = 0; i < kRows; ++i) {
+  for (std::size_t i = 0; i < form_->rows; ++i) {
     panel.rows[i] = numbers.data() + i * kLine;
     std::fill_n(numbers.data() + i * kLine + cut_.numbers - form_->step, form_->step, std::int8_t{0});
   }
@@ -184,7 +190,7 @@ void ProductsS8::run_line(const std::int8_t* input, std::int8_t* output, std::si
   for (std::size_t index = 0; index < cut_.panels; ++index) {
     const std::size_t first = cut_.first_pixel(index);
     panel.count = cut_.first_pixel(index + 1) - first;
-    for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t i = 0; i < form_->rows; ++i) {
       const std::size_t row = std::min(i, panel.count - 1);
       if (i < panel.count) join(lines, first + i, numbers.data() + i * kLine);
       panel.rows[i] = numbers.data() + row * kLine;
@@ -242,15 +248,16 @@ void ProductsS8::join(const Lines& lines, std::size_t x, std::int8_t* to) const 
 
 void ProductsS8::multiply(const Panel& panel, std::size_t first_block, std::size_t end_block) const {
   const std::size_t first = first_block * form_->block;
-  products::Product product{.rows = {},
+  products::Product product{.row_count = panel.count,
+                            .rows = {},
                             .outputs = {},
                             .numbers = cut_.numbers,
-                            .weights = layer_.weights.data() + first * cut_.numbers,
+                            .weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes,
                             .bias = layer_.bias.data() + first * form_->bias_lanes,
                             .factors = layer_.factors.data() + first,
                             .bounds = &bounds_,
                             .blocks = std::min(end_block, shape_.output_channels / form_->block) - first_block};
-  for (std::size_t i = 0; i < kRows; ++i) {
+  for (std::size_t i = 0; i < form_->rows; ++i) {
     product.rows[i] = panel.rows[i];
     product.outputs[i] = panel.outputs[i] + first;
   }
@@ -261,12 +268,12 @@ void ProductsS8::multiply(const Panel& panel, std::size_t first_block, std::size
 // The last block, where the outputs end within it: by way of a whole one.
 void ProductsS8::multiply_last(const Panel& panel, products::Product product) const {
   const std::size_t first = (cut_.blocks - 1) * form_->block;
-  product.weights = layer_.weights.data() + first * cut_.numbers;
+  product.weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes;
   product.bias = layer_.bias.data() + first * form_->bias_lanes;
   product.factors = layer_.factors.data() + first;
   product.blocks = 1;
-  std::array<std::int8_t, kRows * kMostBlock> levels;
-  for (std::size_t i = 0; i < kRows; ++i) product.outputs[i] = levels.data() + i * kMostBlock;
+  std::array<std::int8_t, kMostRows * kMostBlock> levels;
+  for (std::size_t i = 0; i < form_->rows; ++i) product.outputs[i] = levels.data() + i * kMostBlock;
   form_->multiply(product);
   for (std::size_t i = 0; i < panel.count; ++i)
     std::memcpy(panel.outputs[i] + first, levels.data() + i * kMostBlock, shape_.output_channels - first);
@@ -287,8 +294,8 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
   const Cut cut(shape, form);
   const auto panels = static_cast<double>(cut.lines * cut.panels);
   const double joining =
-      cut.joined ? static_cast<double>(kRows) * (static_cast<double>(shape.window.kernel_height) * kOfTapRow +
-                                                 static_cast<double>(cut.numbers) / 4)
+      cut.joined ? static_cast<double>(form.rows) * (static_cast<double>(shape.window.kernel_height) * kOfTapRow +
+                                                     static_cast<double>(cut.numbers) / 4)
                  : 0;
   const double product = static_cast<double>(cut.numbers) / 16 * costs.sixteen + costs.end;
   return kStart +
@@ -300,14 +307,16 @@ struct Processor {
   FormsS8<Form> forms;
   Costs costs;
   bool (*is_here)();
-  bool in_order = false;  // its cores, on which alone it wins
+  bool in_order = false;                              // its cores, on which alone it wins
+  double (*cost)(const ConvolutionShape&) = nullptr;  // where it was measured instead
 };
 
 double cost_of(const ConvolutionShape& shape, const Processor& processor) {
   if (processor.forms.fits == &products::kScalar) return kScalarCost;
+  if (processor.cost != nullptr) return processor.cost(shape);
   const double cost = own_cost(shape, *processor.forms.fits, processor.costs) / xnn_cost(shape, processor.costs.xnn);
   // Fewer rows than a panel has wait for their weights, not for instructions.
-  const bool waits = shape.batch * shape.output_height * shape.output_width < kRows;
+  const bool waits = shape.batch * shape.output_height * shape.output_width < processor.forms.fits->rows;
   return waits || processor.in_order != xnn::runs_in_order() ? std::max(cost, 1.0) : cost;
 }
 
@@ -318,6 +327,7 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   const Cut cut(shape, *processor.forms.fits);
   if (shape.groups != 1 || cut.pixels == 0 || cut.lines == 0 || cut.numbers == 0 || cut.blocks == 0)
     return std::nullopt;
+  if (cut.numbers > processor.forms.fits->most_numbers) return std::nullopt;
   if (cut.joined && (cut.numbers > kMostJoined || shape.window.kernel_height > kMostTapRows)) return std::nullopt;
   return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, *processor.forms.fits).bytes()};
 }
@@ -356,8 +366,24 @@ constexpr Processor kNeon = kNeonDot;
 constexpr Processor kNeonInOrder = kNeonDot;
 #endif
 
+#if defined(__x86_64__)
+// Measured (docs/benchmarks.md).
+double cost_of_avx2(const ConvolutionShape& shape) {
+  return xnnpack_has_byte_products() || shape.batch * shape.output_height * shape.output_width < products::kRows ? 1
+                                                                                                                 : 0.5;
+}
+constexpr Processor kAvx2{.forms = {.fits = &products::kAvx2, .wide = &products::kAvx2},
+                          .costs = {},
+                          .is_here = has_avx2,
+                          .cost = cost_of_avx2};
+#else
+constexpr Processor kAvx2{
+    .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = never};
+#endif
+
 }  // namespace
 
+const KernelRow kProductsS8Avx2 = row<kAvx2>("products_s8__avx2");
 const KernelRow kProductsS8NeonDot = row<kNeonDot>("products_s8__neondot");
 const KernelRow kProductsS8Neon = row<kNeon>("products_s8__neon");
 const KernelRow kProductsS8NeonInOrder = row<kNeonInOrder>("products_s8__neoninorder");

@@ -66,13 +66,8 @@ constexpr Processor kScalar{
 constexpr Processor kNowhere{
     .form = silu::run_scalar, .is_here = [] { return false; }, .pace = [] { return kScalarCost; }};
 #if defined(__x86_64__)
-constexpr Processor kAvx512{.form = silu::run_avx512,
-                            .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; },
-                            .pace = [] { return 0.5; }};
-constexpr Processor kAvx2{
-    .form = silu::run_avx2,
-    .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
-    .pace = [] { return kAvx512.is_here() ? 1.0 : 0.5; }};
+constexpr Processor kAvx512{.form = silu::run_avx512, .is_here = has_avx512, .pace = [] { return 0.5; }};
+constexpr Processor kAvx2{.form = silu::run_avx2, .is_here = has_avx2, .pace = [] { return has_avx512() ? 1.0 : 0.5; }};
 #else
 constexpr Processor kAvx512 = kNowhere;
 constexpr Processor kAvx2 = kNowhere;

@@ -299,6 +299,7 @@ struct Processor {
   bool (*is_here)();
   double products_a_byte;                 // that it multiplies and adds while a byte comes from memory
   double (*pace)() = [] { return 1.0; };  // what a product takes, in times of one with this processor's widest vectors
+  double product = 1;                     // what such a one takes, in times of XNNPACK's
 };
 
 // In products of XNNPACK's with floats, by what was counted and measured (docs/benchmarks.md).
@@ -317,7 +318,7 @@ double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor
   const auto bytes = static_cast<double>(packed_numbers(shape, form, size) * sizeof(Number));
   const double pixels = static_cast<double>(shape.batch * shape.output_height * shape.output_width);
   const double of_xnnpack = 9 * channels * static_cast<double>(shape.output_channels);
-  return (start + (products + transforms) * pace + bytes * processor.products_a_byte) /
+  return processor.product * (start + (products + transforms) * pace + bytes * processor.products_a_byte) /
          (of_xnnpack * (pixels + sizeof(float) * processor.products_a_byte));
 }
 
@@ -355,13 +356,12 @@ constexpr KernelRow row(std::string_view name) {
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .products_a_byte = 1};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .products_a_byte = 1};
 #if defined(__x86_64__)
-constexpr Processor<float> kAvx512{
-    .form = &winograd::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .products_a_byte = 8};
-constexpr Processor<float> kAvx2{
-    .form = &winograd::kAvx2,
-    .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
-    .products_a_byte = 4,
-    .pace = [] { return kAvx512.is_here() ? 2.0 : 1.0; }};
+constexpr Processor<float> kAvx512{.form = &winograd::kAvx512, .is_here = has_avx512, .products_a_byte = 8};
+constexpr Processor<float> kAvx2{.form = &winograd::kAvx2,
+                                 .is_here = has_avx2,
+                                 .products_a_byte = 4,
+                                 .pace = [] { return has_avx512() ? 2 / kAvx2Product : 1.0; },
+                                 .product = kAvx2Product};
 #else
 constexpr Processor<float> kAvx512{.form = kTwin<float>, .is_here = never, .products_a_byte = 1};
 constexpr Processor<float> kAvx2 = kAvx512;

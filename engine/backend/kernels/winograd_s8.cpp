@@ -23,7 +23,7 @@ namespace {
 
 using winograd_s8::Form, winograd_s8::kMostBitsLost, winograd_s8::kMostTiles;
 using winograd_s8::kOutputs, winograd_s8::kPoints, winograd_s8::kSide, winograd_s8::kSize;
-using winograd_s8::kTogether, winograd_s8::kWideLanes;
+using winograd_s8::kPairedLanes, winograd_s8::kTogether, winograd_s8::kWideLanes;
 
 constexpr std::size_t kLine = 64 / sizeof(std::int16_t);  // numbers in a line of a cache
 
@@ -33,7 +33,7 @@ template <std::size_t kLanes>
 constexpr std::size_t kBlockBytes = std::size_t{kLanes == kWideLanes ? 1536 : 768} << 10;
 
 // How a layer is cut: tiles into groups that one product takes, groups into blocks that lie transformed at a time.
-template <std::size_t kLanes>  // winograd_s8::kLanes or kWideLanes
+template <std::size_t kLanes>  // winograd_s8::kLanes, kPairedLanes or kWideLanes
 struct Cut {
   explicit Cut(const ConvolutionShape& shape)
       : rows(divided_up(shape.output_height, kSize)),
@@ -166,7 +166,7 @@ WinogradS8<kLanes>::WinogradS8(const ConvolutionS8& work, const FormsS8<Form>& f
 // Of a channel's and an output's weight in those of a point and a block of outputs.
 template <std::size_t kLanes>
 constexpr std::size_t weight_place(std::size_t channel, std::size_t output) {
-  constexpr std::size_t kEach = kLanes == kWideLanes ? kTogether : 1;
+  constexpr std::size_t kEach = kLanes == winograd_s8::kLanes ? 1 : kTogether;
   return (channel / kEach * kLanes + output) * kEach + channel % kEach;
 }
 
@@ -336,29 +336,51 @@ double cost_of_twin(const ConvolutionShape& /*shape*/) { return kScalarCost; }
   return xnn::runs_in_order() ? std::max(of_xnnpack, 1.0) : of_xnnpack;
 }
 
-// Cycles over XNNPACK's, as they were measured (docs/benchmarks.md); nothing where it multiplies whole tiles of bytes.
-[[maybe_unused]] double cost_of_vnni(const ConvolutionShape& shape) {
-  constexpr double kStart = 8000;              // of the threads, for each block of tiles
-  constexpr double kInput = 92;                // of a tile and a vector of channels
-  constexpr double kOutput = 470;              // of a tile and a block of outputs
-  constexpr double kTile = 16, kPoint = 10;    // of a product: a vector of each tile, and the rest
-  constexpr double kLeastTiles = 5;            // of a group, as sums wait for each other
-  constexpr double kByte = 0.2;                // while a byte comes from behind a core's own cache
-  constexpr double kProducts = 0.86 * 2 * 64;  // of XNNPACK a cycle, which fills channels and outputs up
-  const Cut<kWideLanes> cut(shape);
+// Cycles of a form with registers of 256 or 512 bits, as they were measured (docs/benchmarks.md).
+struct Cycles {
+  double input;            // of a tile and a vector of channels
+  double output;           // of a tile and a block of outputs
+  double tile, point;      // of a product: a vector of each tile, and the rest
+  double least_tiles;      // of a group, as sums wait for each other
+  double byte;             // while a byte comes from behind a core's own cache
+  double products_of_xnn;  // a cycle, channels and outputs filled up
+};
+
+template <std::size_t kLanes>
+double cost_of_cycles(const ConvolutionShape& shape, const Cycles& of) {
+  constexpr double kStart = 8000;  // of the threads, for each block of tiles
+  const Cut<kLanes> cut(shape);
   const auto tiles = static_cast<double>(cut.tiles);
   const auto groups = static_cast<double>(cut.groups);
   const auto vectors = static_cast<double>(cut.vectors);
   const auto outputs = static_cast<double>(cut.output_blocks);
   const double products = static_cast<double>(kPoints) * outputs *
-                          (vectors * kTile * std::max(tiles, groups * kLeastTiles) + groups * kPoint);
-  const double transforms = tiles * (vectors * kInput + outputs * kOutput);
+                          (vectors * of.tile * std::max(tiles, groups * of.least_tiles) + groups * of.point);
+  const double transforms = tiles * (vectors * of.input + outputs * of.output);
   const double cost = static_cast<double>(cut.blocks) * kStart + products + transforms +
-                      static_cast<double>(sizes_of(cut).bytes()) * kByte;
+                      static_cast<double>(sizes_of(cut).bytes()) * of.byte;
   const std::size_t of_xnnpack = shape.batch * shape.output_height * shape.output_width * shape.taps() *
                                  rounded_up(shape.input_channels, 8) * rounded_up(shape.output_channels, 16);
-  const double ratio = cost * kProducts / static_cast<double>(of_xnnpack);
+  return cost * of.products_of_xnn / static_cast<double>(of_xnnpack);
+}
+
+// Nothing where XNNPACK multiplies whole tiles of bytes.
+[[maybe_unused]] double cost_of_vnni(const ConvolutionShape& shape) {
+  constexpr Cycles kCycles{.input = 92,
+                           .output = 470,
+                           .tile = 16,
+                           .point = 10,
+                           .least_tiles = 5,
+                           .byte = 0.2,
+                           .products_of_xnn = 0.86 * 2 * 64};
+  const double ratio = cost_of_cycles<kWideLanes>(shape, kCycles);
   return has_byte_tiles() ? std::max(ratio, 1.0) : ratio;
+}
+
+[[maybe_unused]] double cost_of_avx2(const ConvolutionShape& shape) {
+  constexpr Cycles kCycles{
+      .input = 92, .output = 420, .tile = 10.5, .point = 10, .least_tiles = 3, .byte = 0.2, .products_of_xnn = 14.3};
+  return xnnpack_has_byte_products() ? 1 : cost_of_cycles<kPairedLanes>(shape, kCycles);
 }
 
 template <std::size_t kLanes>
@@ -395,20 +417,25 @@ constexpr Processor kAnyNeon{.forms = {.fits = &winograd_s8::kNeon, .wide = &win
                              .is_here = [] { return !xnn::dot_products(); },
                              .cost = cost_on_arm};
 constexpr Processor kVnni{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
+constexpr Processor kAvx2 = kVnni;
 #elif defined(__x86_64__)
 constexpr Processor kAnyNeon{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
 constexpr Processor kVnni{.forms = {.fits = &winograd_s8::kAvx512Vnni, .wide = &winograd_s8::kAvx512Vnni},
                           .is_here = has_byte_products,
                           .cost = cost_of_vnni};
+constexpr Processor kAvx2{
+    .forms = {.fits = &winograd_s8::kAvx2, .wide = &winograd_s8::kAvx2}, .is_here = has_avx2, .cost = cost_of_avx2};
 #else
 constexpr Processor kAnyNeon{.forms = kTwins, .is_here = never, .cost = cost_of_twin};
 constexpr Processor kVnni = kAnyNeon;
+constexpr Processor kAvx2 = kAnyNeon;
 #endif
 
 }  // namespace
 
 const KernelRow kWinogradS8Neon = row<kAnyNeon>("winograd_s8__neon");
 const KernelRow kWinogradS8Avx512Vnni = row<kVnni, winograd_s8::kWideLanes>("winograd_s8__avx512vnni");
+const KernelRow kWinogradS8Avx2 = row<kAvx2, kPairedLanes>("winograd_s8__avx2");
 const KernelRow kWinogradS8Scalar = row<kScalarTwin>("winograd_s8__scalar");
 
 }  // namespace kinglet::engine::kernels

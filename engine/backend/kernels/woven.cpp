@@ -362,11 +362,9 @@ double cost_of_scalar(const Cut& /*cut*/, const ConvolutionShape& /*shape*/) { r
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .cost = cost_of_scalar};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .cost = cost_of_scalar};
 #if defined(__x86_64__)
-// Measured (docs/benchmarks.md): XNNPACK's product of five rows by sixteen outputs has one register too few in Debian's
-// build, and waits for a sum that it takes to memory and back. With AVX-512 it has another one.
 double cost_of_avx2(const Cut& cut, const ConvolutionShape& /*shape*/) {
-  constexpr double kLeastRows = 4;  // with fewer all wait for the weights
-  return has_avx512() || static_cast<double>(cut.rows) < kLeastRows ? 1 : 0.5;
+  constexpr std::size_t kLeastRows = 4;  // with fewer all wait for the weights
+  return has_avx512() || cut.rows < kLeastRows ? 1 : kAvx2Product;
 }
 constexpr Processor<float> kAvx2{.form = &woven::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostRows = 8;  // of a window
 // Bytes behind the columns that a form may read, where outputs are at most two columns apart.
 inline constexpr std::size_t kReadBehind = 64;
 
-// Writes a block of channels of each column: [columns][rows / group][kBlock][group], zeros for rows that fill no group.
+// Writes a block of channels of each column: [columns][rows / group][kBlock][group] or the same in another order, zeros
+// for rows that fill no group.
 struct Weave {
   const std::int8_t* rows[kMostRows];  // of the window, as many as it has
   std::size_t steps[kMostRows];        // of each, from a column to the next
@@ -27,7 +28,7 @@ struct Weave {
 
 // `count` outputs that stand side by side, of a block of channels.
 struct Product {
-  const std::int8_t* columns;  // woven
+  const std::int8_t* columns;  // woven, of the form's bytes
   std::size_t column_step;     // bytes from an output's columns to the next one's
   std::size_t tap_step;        // from a column of the window to the next
   std::size_t taps;            // columns of the window
@@ -42,12 +43,17 @@ struct Product {
 };
 
 struct Form {
-  std::size_t group;  // rows of a window that are woven together
+  std::size_t group;             // rows of a window that are woven together
+  std::size_t number_bytes = 1;  // of a woven one
   void (*weave)(const Weave&);
   void (*multiply)(const Product&);
 };
 
 extern const Form kScalar;
+#if defined(__x86_64__)
+inline constexpr std::size_t kMostTapsOfAvx2 = 8;
+extern const Form kAvx2;
+#endif
 #if defined(__aarch64__)
 extern const Form kNeonDot;  // of a processor with products of four bytes
 extern const Form kNeon;     // of any, windows of 3x3 alone

@@ -16,7 +16,8 @@ inline constexpr std::size_t kSide = kSize + 2;
 inline constexpr std::size_t kPoints = kSide * kSide;
 inline constexpr std::size_t kOutputs = kSize * kSize;
 inline constexpr std::size_t kLanes = 8;  // channels that lie together, and outputs of a block
-// The same for forms whose registers have 512 bits, with weights of so many channels side by side.
+// The same for forms whose registers have 256 and 512 bits, with weights of so many channels side by side.
+inline constexpr std::size_t kPairedLanes = 16;
 inline constexpr std::size_t kWideLanes = 32;
 inline constexpr std::size_t kTogether = 2;
 inline constexpr std::size_t kMostTiles = 8;  // of a group
@@ -73,7 +74,7 @@ extern const Form kScalar;
 extern const Form kNeon;
 extern const Form kNeonWide;  // for numbers that do not fit 16 bits (fits_16_bits)
 #elif defined(__x86_64__)
-extern const Form kAvx512Vnni;
+extern const Form kAvx2, kAvx512Vnni;
 #endif
 
 }  // namespace kinglet::engine::kernels::winograd_s8

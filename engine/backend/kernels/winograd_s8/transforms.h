@@ -8,7 +8,7 @@
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
-#elif defined(__AVX512BW__)
+#elif defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -42,6 +42,10 @@ V::Shorts shorts_at(const std::int8_t* from) {
 #if defined(__aarch64__)
   return __builtin_bit_cast(typename V::Shorts, vmovl_s8(vld1_s8(from)));
 #else
+#if defined(__AVX2__)
+  if constexpr (V::kShorts == kPairedLanes)
+    return __builtin_bit_cast(typename V::Shorts, _mm256_cvtepi8_epi16(vector_at<__m128i_u>(from)));
+#endif
 #if defined(__AVX512BW__)
   if constexpr (V::kShorts == kWideLanes)
     return __builtin_bit_cast(typename V::Shorts, _mm512_cvtepi8_epi16(vector_at<__m256i_u>(from)));
