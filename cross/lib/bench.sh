@@ -15,6 +15,9 @@ command_bench() {
   in_environment "$groups" bench "$@"
   export_build_variables
   build_preset "$preset" bench_worker
+  for word in "$@"; do
+    [[ $word != --as-avx2 ]] || build_preset "$preset" avx2_alone
+  done
   build_preset release kinglet
   [[ $preset == arm64 || ! -d $(node_runtime_folder) ]] || more=(--node "$(node_runtime_folder)")
   python3 "$repository/tests/bench/table/bench.py" --build "$repository/build/$preset" \

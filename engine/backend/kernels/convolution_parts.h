@@ -35,6 +35,8 @@ inline constexpr double kScalarCost = 1000;
 // that, has one register too few for its five rows of sixteen outputs and takes a sum to memory and back each time
 // (docs/benchmarks.md).
 inline constexpr double kAvx2Product = 0.48;
+// The same of a step of so many: one of its own cuts a segment, in the time of so many of XNNPACK's.
+[[nodiscard]] constexpr double avx2_step(double products) { return kAvx2Product * (1 + 60'000 / products); }
 
 // Calls run_part(part) for each of `count` parts, on the pool's threads. What is too small for a float's full precision
 // is zero meanwhile, as XNNPACK wants it of the pool for its own: the same bits, and on most processors much sooner.

@@ -252,7 +252,7 @@ struct Processor {
 
 double cost_of_scalar(const Layer& /*layer*/) { return kScalarCost; }
 
-double cost_of_avx512(const Layer& layer) {
+[[maybe_unused]] double cost_of_avx512(const Layer& layer) {
   const bool pays = layer.rows >= (layer.adds ? kLeastRowsWithAddition : kLeastRows) && layer.rows <= kMostRows &&
                     layer.numbers * layer.outputs * sizeof(float) >= kLeastBytes;
   return pays ? 0.8 : 1;
@@ -281,7 +281,8 @@ constexpr Processor kAvx512{.form = &panels::kAvx512, .is_here = has_avx512, .co
 double cost_of_avx2(const Layer& layer) {
   constexpr std::size_t kRowsThatPay = 4;  // with fewer all wait for the weights
   if (has_avx512() || layer.rows < kRowsThatPay) return 1;
-  return kAvx2Product * (cost_of_avx512(layer) < 1 ? 0.9 : 1.1);
+  return avx2_step(static_cast<double>(layer.rows * layer.numbers * layer.outputs)) *
+         (cost_of_avx512(layer) < 1 ? 0.9 : 1.1);
 }
 constexpr Processor kAvx2{.form = &panels::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else

@@ -369,8 +369,9 @@ constexpr Processor kNeonInOrder = kNeonDot;
 #if defined(__x86_64__)
 // Measured (docs/benchmarks.md).
 double cost_of_avx2(const ConvolutionShape& shape) {
-  return xnnpack_has_byte_products() || shape.batch * shape.output_height * shape.output_width < products::kRows ? 1
-                                                                                                                 : 0.5;
+  const std::size_t rows = shape.batch * shape.output_height * shape.output_width;
+  if (xnnpack_has_byte_products() || rows < products::kRows) return 1;
+  return avx2_step(static_cast<double>(shape.taps() * shape.input_channels * shape.outputs()));
 }
 constexpr Processor kAvx2{.forms = {.fits = &products::kAvx2, .wide = &products::kAvx2},
                           .costs = {},

@@ -362,9 +362,10 @@ double cost_of_scalar(const Cut& /*cut*/, const ConvolutionShape& /*shape*/) { r
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .cost = cost_of_scalar};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .cost = cost_of_scalar};
 #if defined(__x86_64__)
-double cost_of_avx2(const Cut& cut, const ConvolutionShape& /*shape*/) {
+double cost_of_avx2(const Cut& cut, const ConvolutionShape& shape) {
   constexpr std::size_t kLeastRows = 4;  // with fewer all wait for the weights
-  return has_avx512() || cut.rows < kLeastRows ? 1 : kAvx2Product;
+  if (has_avx512() || cut.rows < kLeastRows) return 1;
+  return avx2_step(static_cast<double>(cut.numbers * shape.outputs()));
 }
 constexpr Processor<float> kAvx2{.form = &woven::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else

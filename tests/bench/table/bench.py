@@ -3,19 +3,24 @@
 """The table of `./dev bench`: kinglet beside a bare XNNPACK subgraph, ONNX Runtime 1.21 and 1.30 on the same models, in
 turn in one run; with --arm the instructions that one inference takes on the cores of Raspberry Pis.
 
-  bench.py --build FOLDER --work FOLDER [--arm [--core NAME]...] [--threads 1,2] [--rounds N] [--node FOLDER]
-           [--check | --keep] [--small | --model NAME...]
+  bench.py --build FOLDER --work FOLDER [--arm [--core NAME]... | --as-avx2] [--threads 1,2] [--rounds N]
+           [--node FOLDER] [--check | --keep] [--small | --model NAME...]
 
+--as-avx2 hides from all engines what else the processor has (tests/support/avx2_alone.py).
 --check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %); --keep puts what was
 measured, with commit and day, into kept.jsonl; docs/bench.md is written from that. Exit codes: 0; 1: worse than before, kinglet failed, or --check
 did not measure what is kept of these models for such a processor; 64; 77: no emulator, or no corpus (and nothing else amiss)."""
 import argparse
+import importlib.util
+import os
+import shutil
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent.parent / "support")]
+import avx2_alone  # noqa: E402
 import compare  # noqa: E402
 import kept  # noqa: E402
 import page  # noqa: E402
@@ -48,14 +53,14 @@ def times(options, maker, row, left_out):
     if row.source == "int8":
         model += f"={maker.theirs(row)}"
     for threads in options.threads:
-        asked = argparse.Namespace(worker=str(options.build / "bin" / "bench_worker"), exec="", node=options.node, before=None,
+        asked = argparse.Namespace(worker=str(options.worker), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
         rounds = compare.measure(asked, model, lambda why: left_out(f"{row.name} beside {why}"))
         ours = [least for least, _, _ in rounds["kinglet"]]
         for peer in (name for name in PEERS if name in rounds):
             ratios = sorted(mine / theirs for mine, (theirs, _, _) in zip(ours, rounds[peer]))
             low, middle, high = statistics.quantiles(ratios, n=4)
-            yield kept.Time(row.name, kept.features(), threads, peer, round(middle, 3), round((high - low) / 2, 3), round(min(ours), 3))
+            yield kept.Time(row.name, options.features, threads, peer, round(middle, 3), round((high - low) / 2, 3), round(min(ours), 3))
 
 
 def say(figure):
@@ -97,7 +102,7 @@ class Run:
 
 def asked(options, rows):
     """Whether a kept figure is of what this run was to measure."""
-    names, here = {row.name for row in rows}, kept.features()
+    names, here = {row.name for row in rows}, options.features
     if options.arm:
         return lambda figure: (isinstance(figure, kept.Count) and figure.model in names and figure.core in options.core
                                and figure.build == options.build.name)
@@ -131,15 +136,30 @@ def read_options():
     parser.add_argument("--node", type=Path)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--model", action="append")
+    parser.add_argument("--as-avx2", action="store_true")
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--check", action="store_true")
     end.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     options.core = options.core or CORES
     options.build = options.build.resolve()
+    options.worker, options.features = options.build / "bin" / "bench_worker", kept.features()
     if options.rounds < 3:
         parser.error("--rounds: at least 3, of which a spread can be told")
     return options
+
+
+def as_avx2(options):
+    """Copies of all engines that are told of AVX2 alone."""
+    answering, folder = options.build / "bin" / "libavx2_alone.so", options.work / "avx2_alone"
+    options.worker, environment = avx2_alone.prepare(answering, options.worker, folder)
+    shutil.copy(options.build / "bin" / "bench_bare", options.worker.parent)  # asks by XNNPACK's library alone
+    packages = folder / "packages"
+    avx2_alone.copy_package(Path(importlib.util.find_spec("onnxruntime").origin).parent, packages)
+    for library in (options.node or folder).glob("node_modules/onnxruntime-node/bin/*/linux/x64/libonnxruntime.so.*"):
+        avx2_alone.copy(library, folder / "lib")
+    os.environ |= environment | {"PYTHONPATH": str(packages)}
+    options.features = f"avx2 alone, of {options.features}"
 
 
 def main():
@@ -151,6 +171,8 @@ def main():
     if options.arm and not COUNTER.exists():
         print("skipped: no tool that counts instructions (../shared/tools/count-instructions)")
         return 77
+    if options.as_avx2:
+        as_avx2(options)
     try:
         rows = named(options.model) if options.model else [row for row in MODELS if row.small or not options.small]
     except Missing as reason:
