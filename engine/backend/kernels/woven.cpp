@@ -53,6 +53,12 @@ const Number* numbers_of(const std::byte* bytes) {
   return reinterpret_cast<const Number*>(bytes);
 }
 
+// Up to kCopied - 1 more are read and written.
+template <typename Number>
+void copy_eights(const Number* from, std::size_t count, Number* to) {
+  for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
+}
+
 template <typename Number>
 class Woven final : public Kernel {
  public:
@@ -69,14 +75,17 @@ class Woven final : public Kernel {
   // The rows of a part, woven.
   struct Panel {
     std::size_t first = 0, rows = 0;  // pixels of the output
+    std::size_t group = 0;
     const Number* numbers = nullptr;
   };
 
   static constexpr std::size_t kEach = kLanes<Number>;       // that are woven as one, where they are
   static constexpr std::size_t kPanel = 6 * 4608 + kCopied;  // numbers, the most of any form
 
-  [[nodiscard]] std::size_t packed_bytes() const { return cut_.packed_numbers() * sizeof(Number); }
+  [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
   void pack(std::span<const float> filters, Number* to) const;
+  void pack_group(const float* filters, Number* to) const;
+  void run_part(const Borders& borders, std::size_t index, std::size_t chunk) const;
   // Where the window of an output begins, in its image with the padding.
   struct Place {
     const Number* image = nullptr;
@@ -84,6 +93,11 @@ class Woven final : public Kernel {
   };
   using Places = std::array<Place, kMostRows>;  // of a panel
 
+  // Of a panel's rows, tap by tap; the padding's where there is no pixel.
+  using Pixels = std::array<const Number*, kMostRows * woven::kMostTapsOfGroups>;
+
+  [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
+  void gather(const Pixels& pixels, const Panel& panel, Number* to) const;
   void fill_panel(const Places& places, std::size_t rows, Number* panel) const;
   [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
@@ -100,9 +114,9 @@ class Woven final : public Kernel {
   std::optional<Number> least_, most_;
   const Form<Number>* form_;
   Cut cut_;
-  const Number* weights_;        // [blocks][numbers][outputs of the block]
-  std::vector<Number> bias_;     // in whole vectors
-  std::vector<Number> padding_;  // the channels of a pixel
+  const Number* weights_;        // [groups][blocks][numbers][outputs of the block]
+  std::vector<Number> bias_;     // of each group in whole vectors
+  std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
 };
 
 // Who packs: the order depends on the layer and the kind of numbers alone.
@@ -117,9 +131,10 @@ Woven<Number>::Woven(const ConvolutionF32& work, const Form<Number>& form, Packe
       form_(&form),
       cut_(work.shape, form.tile),
       weights_(nullptr),
-      bias_(cut_.vectors * form.tile.lanes),
-      padding_(work.shape.input_channels) {
-  std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
+      bias_(work.shape.groups * cut_.vectors * form.tile.lanes),
+      padding_(work.shape.input_channels + kCopied) {
+  for (std::size_t i = 0; i < work.bias.size(); ++i)
+    bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(work.bias[i], Number{});
   weights_ = reinterpret_cast<const Number*>(packed_piece(
       weights, kMaker<Number>, packed_bytes(),
       [&](std::span<std::byte> to) { pack(work.weights.data<float>(), reinterpret_cast<Number*>(to.data())); }));
@@ -127,16 +142,23 @@ Woven<Number>::Woven(const ConvolutionF32& work, const Form<Number>& form, Packe
 
 template <typename Number>
 void Woven<Number>::pack(std::span<const float> filters, Number* to) const {
-  const std::size_t channels = shape_.input_channels;
-  const std::size_t taps = shape_.taps();
   std::fill_n(to, packed_bytes() / sizeof(Number), Number{});
+  for (std::size_t group = 0; group < shape_.groups; ++group)
+    pack_group(filters.data() + group * cut_.outputs * cut_.channels * shape_.taps(),
+               to + group * cut_.packed_numbers());
+}
+
+template <typename Number>
+void Woven<Number>::pack_group(const float* filters, Number* to) const {
+  const std::size_t channels = cut_.channels;
+  const std::size_t taps = shape_.taps();
   for (std::size_t block = 0; block < cut_.blocks; ++block) {
     const std::size_t first = cut_.vectors_before(block) * cut_.tile.lanes;
     const std::size_t width = cut_.vectors_before(block + 1) * cut_.tile.lanes - first;
-    const std::size_t outputs = std::min(width, shape_.output_channels - first);
+    const std::size_t outputs = std::min(width, cut_.outputs - first);
     for (std::size_t tap = 0; tap < taps; ++tap) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float* from = filters.data() + (first * channels + channel) * taps + tap;
+        const float* from = filters + (first * channels + channel) * taps + tap;
         Number* of_number = to + (tap * cut_.tap + channel) * width;
         for (std::size_t i = 0; i < outputs; ++i) of_number[i] = to_number(from[i * channels * taps], Number{});
       }
@@ -150,19 +172,63 @@ void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*s
   const Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
                         .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
                         .output = reinterpret_cast<Number*>(outputs[0].data())};
-  run_parts(cut_.panels * cut_.chunks, pool, [&](std::size_t part) {
-    const std::size_t index = part / cut_.chunks;
-    const std::size_t chunk = part % cut_.chunks;
-    alignas(64) std::array<Number, kPanel> numbers;
-    const std::size_t first = cut_.first_row(index);
-    Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
-    if (cut_.in_place) {
-      panel.numbers = borders.input + first * cut_.numbers;
+  run_parts(cut_.panels * cut_.chunks, pool,
+            [&](std::size_t part) { run_part(borders, part / cut_.chunks, part % cut_.chunks); });
+}
+
+template <typename Number>
+void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::size_t chunk) const {
+  alignas(64) std::array<Number, kPanel> numbers;
+  const std::size_t first = cut_.first_row(index);
+  Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
+  if (cut_.in_place) {
+    panel.numbers = borders.input + first * cut_.numbers;
+    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
+  }
+  Places places = places_of(borders.input, first, panel.rows);
+  if (shape_.groups == 1) {
+    fill_panel(places, panel.rows, numbers.data());
+    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
+  }
+  Pixels pixels;
+  if (cut_.tile.together == 1) pixels = pixels_under(places, panel.rows);
+  panel.group = cut_.first_of(chunk, shape_.groups);
+  for (Place& place : places) place.image += panel.group * cut_.channels;
+  for (; panel.group < cut_.first_of(chunk + 1, shape_.groups); ++panel.group) {
+    if (cut_.tile.together == 1) {
+      gather(pixels, panel, numbers.data());
     } else {
-      fill_panel(places_of(borders.input, first, panel.rows), panel.rows, numbers.data());
+      weave_taps(places, panel.rows, numbers.data());
     }
-    multiply(borders, panel, cut_.first_block(chunk), cut_.first_block(chunk + 1));
-  });
+    multiply(borders, panel, 0, cut_.blocks);
+    for (Place& place : places) place.image += cut_.channels;
+  }
+}
+
+template <typename Number>
+Woven<Number>::Pixels Woven<Number>::pixels_under(const Places& places, std::size_t rows) const {
+  const xnn::Window& window = shape_.window;
+  Pixels pixels;
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+      const Number* line = line_under(places[row], tap_row);
+      for (std::size_t tap = 0; tap < window.kernel_width; ++tap) {
+        const std::size_t x =
+            input_place(places[row].left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
+        pixels[at++] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
+      }
+    }
+  }
+  return pixels;
+}
+
+// One row behind the other. Writes up to kCopied - 1 numbers more.
+template <typename Number>
+void Woven<Number>::gather(const Pixels& pixels, const Panel& panel, Number* to) const {
+  const std::size_t first = panel.group * cut_.channels;
+  for (std::size_t i = 0; i < panel.rows * shape_.taps(); ++i, to += cut_.channels)
+    copy_eights(pixels[i] + first, cut_.channels, to);
 }
 
 template <typename Number>
@@ -207,13 +273,13 @@ template <typename Number>
 void Woven<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
                               Number* panel) const {
   const xnn::Window& window = shape_.window;
-  const std::size_t channels = shape_.input_channels;
+  const std::size_t channels = cut_.channels;
   std::array<const std::byte*, kMostRows> pixels{};
   for (std::size_t row = 0; row < rows; ++row) {
     const Number* line = line_under(places[row], tap_row);
     const std::size_t x =
         input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
-    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * channels);
+    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels);
   }
   const std::size_t vectors = channels / kEach;
   const std::size_t left = channels % kEach;
@@ -251,7 +317,7 @@ void Woven<Number>::join_row(const Place& place, Number* line) const {
     if (from == nullptr || begin >= end) continue;
     from += (left + begin - window.pad_left) * channels;
     if (is_whole) {
-      for (std::size_t i = 0; i < tap_row_size; i += kCopied) std::memcpy(line + i, from + i, kCopied * sizeof(Number));
+      copy_eights(from, tap_row_size, line);
     } else {
       std::copy_n(from, (end - begin) * channels, line + begin * channels);
     }
@@ -274,12 +340,12 @@ void Woven<Number>::weave_joined(const Places& places, std::size_t rows, Number*
 
 template <typename Number>
 woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t block) const {
-  const std::size_t output = cut_.vectors_before(block) * cut_.tile.lanes;
+  const std::size_t first = cut_.vectors_before(block) * cut_.tile.lanes;
   return {.panel = panel.numbers,
           .row_step = cut_.tile.together == 1 ? cut_.numbers : 0,
           .parts = cut_.numbers / cut_.tile.together,
-          .weights = weights_ + output * cut_.numbers,
-          .bias = bias_.data() + output,
+          .weights = weights_ + panel.group * cut_.packed_numbers() + first * cut_.numbers,
+          .bias = bias_.data() + panel.group * cut_.vectors * cut_.tile.lanes + first,
           .blocks = 1,
           .output = nullptr,
           .added = nullptr,
@@ -291,13 +357,14 @@ woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t
 template <typename Number>
 void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::size_t first_block,
                              std::size_t end_block) const {
-  const std::size_t whole = cut_.blocks - (shape_.output_channels % cut_.tile.lanes == 0 ? 0 : 1);
+  const std::size_t whole = cut_.blocks - (cut_.outputs % cut_.tile.lanes == 0 ? 0 : 1);
   for (std::size_t block = first_block; block < end_block;) {
     if (block == whole) return multiply_last(borders, panel, block);
     const std::size_t vectors = cut_.vectors_before(block + 1) - cut_.vectors_before(block);
     const std::size_t end = std::min({end_block, whole, block < cut_.wide ? cut_.wide : cut_.blocks});
     woven::Product<Number> product = product_of(panel, block);
-    const std::size_t at = panel.first * shape_.output_channels + cut_.vectors_before(block) * cut_.tile.lanes;
+    const std::size_t at = panel.first * shape_.output_channels + panel.group * cut_.outputs +
+                           cut_.vectors_before(block) * cut_.tile.lanes;
     product.blocks = end - block;
     product.output = borders.output + at;
     product.added = borders.added == nullptr ? nullptr : borders.added + at;
@@ -310,10 +377,10 @@ void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::si
 template <typename Number>
 void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const {
   const std::size_t lanes = cut_.tile.lanes;
-  const std::size_t output = cut_.vectors_before(block) * lanes;
-  const std::size_t width = cut_.vectors * lanes - output;
-  const std::size_t count = shape_.output_channels - output;
-  const std::size_t at = panel.first * shape_.output_channels + output;
+  const std::size_t first = cut_.vectors_before(block) * lanes;
+  const std::size_t width = cut_.vectors * lanes - first;
+  const std::size_t count = cut_.outputs - first;
+  const std::size_t at = panel.first * shape_.output_channels + panel.group * cut_.outputs + first;
   std::array<Number, kMostRows * kMostVectors * kMostLanes> sums;
   std::array<Number, kMostRows * kMostVectors * kMostLanes> added{};
   woven::Product<Number> product = product_of(panel, block);
@@ -345,8 +412,9 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const Cut cut(shape, processor.form->tile);
-  if (shape.groups != 1 || !cut.fits()) return std::nullopt;
-  return Offer{.cost = processor.cost(cut, shape), .packed_bytes = cut.packed_numbers() * sizeof(Number)};
+  if (!cut.fits()) return std::nullopt;
+  return Offer{.cost = processor.cost(cut, shape),
+               .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number)};
 }
 
 template <typename Number, const Processor<Number>& processor>
@@ -364,8 +432,10 @@ constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .c
 #if defined(__x86_64__)
 double cost_of_avx2(const Cut& cut, const ConvolutionShape& shape) {
   constexpr std::size_t kLeastRows = 4;  // with fewer all wait for the weights
-  if (has_avx512() || cut.rows < kLeastRows) return 1;
-  return avx2_step(static_cast<double>(cut.numbers * shape.outputs()));
+  // XNNPACK's registers of 512 bits stay half empty.
+  const bool is_narrow = shape.groups > 1 && cut.outputs <= woven::kMostLanes;
+  if (cut.rows < kLeastRows || (has_avx512() && !is_narrow)) return 1;
+  return avx2_step(static_cast<double>(cut.numbers * shape.outputs())) * (has_avx512() ? 1.5 : 1);
 }
 constexpr Processor<float> kAvx2{.form = &woven::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
 #else
@@ -375,7 +445,7 @@ constexpr Processor<float> kAvx2{.form = kTwin<float>, .is_here = never, .cost =
 // On cores that go in order fewer instructions are not less time.
 double cost_of_neon(const Cut& cut, const ConvolutionShape& shape) {
   const double cost = cost_of_woven(cut, shape);
-  return xnn::runs_in_order() ? std::max(cost, 1.0) : cost;
+  return xnn::runs_in_order() || shape.groups > 1 ? std::max(cost, 1.0) : cost;  // nobody counted groups
 }
 double cost_of_neon_half(const Cut& cut, const ConvolutionShape& shape) {
   return cost_of_neon(cut, shape) * kCostOfHalves;

@@ -99,7 +99,7 @@ inline std::vector<float> normal_numbers(Random& random, std::size_t count) {
 inline Layer finished(Random& random, const ConvolutionShape& sizes, bool has_bias, bool adds, xnn::Range range) {
   const ConvolutionShape shape = with_output(sizes);
   Layer layer{.shape = shape, .range = range, .adds = adds, .weights = {}, .bias = {}, .input = {}, .added = {}};
-  layer.weights = normal_numbers(random, shape.taps() * shape.input_channels * shape.output_channels);
+  layer.weights = normal_numbers(random, shape.taps() * shape.input_channels / shape.groups * shape.output_channels);
   if (has_bias) layer.bias = normal_numbers(random, shape.output_channels);
   layer.input = normal_tensor(random, shape.batch * shape.input_height * shape.input_width * shape.input_channels);
   if (adds) layer.added = normal_tensor(random, layer.outputs());

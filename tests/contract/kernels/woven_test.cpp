@@ -15,11 +15,13 @@ Layer woven_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool pixels = pick(0, 1) == 0;  // one tap, mostly
   const xnn::Window window = window_at_random(random, pixels ? square_window(1, 2, 0) : square_window(5, 2, 2, 2));
+  const std::size_t groups = pick(0, 3) == 0 ? pick(2, 5) : 1;
   const ConvolutionShape shape{.batch = pick(1, 2),
                                .input_height = pick(pixels ? 1 : 9, 14),
                                .input_width = pick(pixels ? 1 : 9, 14),
-                               .input_channels = pick(1, pixels ? 70 : 20),
-                               .output_channels = pick(1, 60),
+                               .input_channels = groups * pick(groups == 1 ? 1 : 2, (pixels ? 70 : 20) / groups),
+                               .output_channels = groups * pick(1, 60 / groups),
+                               .groups = groups,
                                .window = window};
   const xnn::Range range =
       pick(0, 1) == 0 ? xnn::Range{} : xnn::Range{.min = 0, .max = pick(0, 1) == 0 ? 6 : xnn::kNoMax};

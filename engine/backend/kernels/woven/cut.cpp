@@ -22,16 +22,19 @@ bool is_padded(const xnn::Window& window) {
 
 Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
     : tile(a_tile),
-      in_place(tile.together == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
+      takes_groups(shape.groups == 1 || (shape.groups < shape.input_channels && shape.taps() <= kMostTapsOfGroups)),
+      channels(shape.input_channels / shape.groups),
+      outputs(shape.output_channels / shape.groups),
+      in_place(tile.together == 1 && shape.groups == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
                shape.window.stride_width == 1 && !is_padded(shape.window)),
       joined(shape.window.dilation_width == 1 &&
-             (tile.together == 1 || (shape.input_channels % tile.together != 0 && shape.taps() > 1 &&
-                                     shape.taps() * shape.input_channels <= kMostJoined))),
-      tap(joined ? shape.input_channels : rounded_up(shape.input_channels, tile.together)),
+             (tile.together == 1 || (shape.groups == 1 && channels % tile.together != 0 && shape.taps() > 1 &&
+                                     shape.taps() * channels <= kMostJoined))),
+      tap(joined ? channels : rounded_up(channels, tile.together)),
       numbers(rounded_up(shape.taps() * tap, tile.together)),
       rows(shape.batch * shape.output_height * shape.output_width),
       panels(divided_up(rows, tile.rows)),
-      vectors(divided_up(shape.output_channels, tile.lanes)),
+      vectors(divided_up(outputs, tile.lanes)),
       wide(vectors % tile.vectors == 1 && vectors > 1 && tile.vectors > 2 ? vectors / tile.vectors - 1
                                                                           : vectors / tile.vectors),
       blocks(wide + divided_up(vectors - tile.vectors * wide, tile.vectors - 1)) {
@@ -39,7 +42,8 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
   // Few panels are woven more than once, so that each thread has something.
   constexpr std::size_t kParts = 16;
   constexpr std::size_t kLeastBlocks = 4;  // that pay for weaving
-  chunks = std::clamp<std::size_t>(divided_up(kParts, panels), 1, std::max<std::size_t>(blocks / kLeastBlocks, 1));
+  const std::size_t most = shape.groups > 1 ? shape.groups : std::max<std::size_t>(blocks / kLeastBlocks, 1);
+  chunks = std::clamp<std::size_t>(divided_up(kParts, panels), 1, most);
 }
 
 // In instructions, by what was counted (docs/benchmarks.md).

@@ -14,6 +14,8 @@ namespace kinglet::engine::kernels::woven {
 // Of one row whose taps have channels that fill nothing that is woven as one: its numbers are brought together before
 // they are woven.
 inline constexpr std::size_t kMostJoined = 512;
+// Of a window of one of several groups.
+inline constexpr std::size_t kMostTapsOfGroups = 49;
 
 // Rows (pixels of the output) into panels, outputs into blocks of the most vectors (three) and, at the end, of fewer
 // (two twos, one or one of one), so that no lane of a vector stays empty.
@@ -21,26 +23,30 @@ struct Cut {
   Cut(const ConvolutionShape& shape, const Tile& a_tile);
 
   [[nodiscard]] std::size_t first_row(std::size_t panel) const { return panel * rows / panels; }
-  [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
+  // Of blocks, or of groups.
+  [[nodiscard]] std::size_t first_of(std::size_t chunk, std::size_t count) const { return chunk * count / chunks; }
   // Before a block.
   [[nodiscard]] std::size_t vectors_before(std::size_t block) const {
     return std::min(vectors, tile.vectors * block - (block <= wide ? 0 : block - wide));
   }
+  // Of a group.
   [[nodiscard]] std::size_t packed_numbers() const { return vectors * tile.lanes * numbers; }
   [[nodiscard]] bool fits() const {
     const bool has_room = in_place || (numbers <= tile.most_numbers && (joined || tile.together > 1));
-    return has_room && rows > 0 && numbers > 0 && vectors > 0;
+    return takes_groups && has_room && rows > 0 && numbers > 0 && vectors > 0;
   }
 
   Tile tile;
-  bool in_place;             // rows lie in the input as they are wanted, `tap` numbers apart
-  bool joined;               // taps lie one behind the other, in what is woven as one as a whole
-  std::size_t tap;           // numbers of one, in whole ones of what is woven where they are not joined
-  std::size_t numbers;       // of a row
-  std::size_t rows, panels;  // rows are shared out evenly
-  std::size_t vectors;       // of outputs
-  std::size_t wide, blocks;  // of outputs: of the most vectors, and all
-  std::size_t chunks = 1;    // of blocks, each a thread's
+  bool takes_groups;
+  std::size_t channels, outputs;  // of a group
+  bool in_place;                  // rows lie in the input as they are wanted, `tap` numbers apart
+  bool joined;                    // taps lie one behind the other, in what is woven as one as a whole
+  std::size_t tap;                // numbers of one, in whole ones of what is woven where they are not joined
+  std::size_t numbers;            // of a row
+  std::size_t rows, panels;       // rows are shared out evenly
+  std::size_t vectors;            // of outputs of a group
+  std::size_t wide, blocks;       // of those: of the most vectors, and all
+  std::size_t chunks = 1;         // of blocks, or of groups where there are several, each a thread's
 };
 
 // In times of XNNPACK's for the same, where rows are woven and fewer instructions are less time.
