@@ -59,10 +59,34 @@ void copy_eights(const Number* from, std::size_t count, Number* to) {
   for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
 }
 
+// A convolution, or a product of matrices as one of single pixels.
+struct Layer {
+  ConvolutionF32 convolution;
+  bool numbers_first = false;  // of the weights' order: [numbers,outputs]
+};
+
+template <typename Number>
+std::optional<Layer> layer_of(const Work& work) {
+  if (const auto* convolution = std::get_if<Convolution<Number>>(&work.kind)) return Layer{*convolution};
+  const auto* product = std::get_if<ProductF32>(&work.kind);
+  if (product == nullptr || sizeof(Number) != sizeof(float)) return std::nullopt;
+  return Layer{.convolution = {.shape = {.input_height = 1,
+                                         .input_width = product->rows,
+                                         .input_channels = product->numbers,
+                                         .output_height = 1,
+                                         .output_width = product->rows,
+                                         .output_channels = product->outputs,
+                                         .window = {}},
+                               .weights = product->weights,
+                               .bias = product->bias,
+                               .range = {}},
+               .numbers_first = !product->outputs_first};
+}
+
 template <typename Number>
 class Woven final : public Kernel {
  public:
-  Woven(const ConvolutionF32& work, const Form<Number>& form, PackedWeights& weights);
+  Woven(const Layer& layer, const Form<Number>& form, PackedWeights& weights);
 
   void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
@@ -83,8 +107,8 @@ class Woven final : public Kernel {
   static constexpr std::size_t kPanel = 6 * 4608 + kCopied;  // numbers, the most of any form
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
-  void pack(std::span<const float> filters, Number* to) const;
-  void pack_group(const float* filters, Number* to) const;
+  void pack(const Layer& layer, Number* to) const;
+  void pack_group(const float* filters, bool numbers_first, Number* to) const;
   void run_part(const Borders& borders, std::size_t index, std::size_t chunk) const;
   // Where the window of an output begins, in its image with the padding.
   struct Place {
@@ -119,37 +143,45 @@ class Woven final : public Kernel {
   std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
 };
 
-// Who packs: the order depends on the layer and the kind of numbers alone.
+// Nothing where there is none.
+template <typename Number>
+std::optional<Number> bound_of(float bound, float none) {
+  return bound == none ? std::nullopt : std::optional(to_number(bound, Number{}));
+}
+
+// Who packs: the order depends on the layer, the kind of numbers and the processor alone.
 template <typename Number>
 constexpr std::uint64_t kMaker = 0x574F'0000'0000U + (sizeof(Number) == sizeof(Half) ? 1 : 0);
 
 template <typename Number>
-Woven<Number>::Woven(const ConvolutionF32& work, const Form<Number>& form, PackedWeights& weights)
-    : shape_(work.shape),
-      least_(work.range.min > xnn::kNoMin ? std::optional(to_number(work.range.min, Number{})) : std::nullopt),
-      most_(work.range.max < xnn::kNoMax ? std::optional(to_number(work.range.max, Number{})) : std::nullopt),
+Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights& weights)
+    : shape_(layer.convolution.shape),
+      least_(bound_of<Number>(layer.convolution.range.min, xnn::kNoMin)),
+      most_(bound_of<Number>(layer.convolution.range.max, xnn::kNoMax)),
       form_(&form),
-      cut_(work.shape, form.tile),
+      cut_(shape_, form.tile),
       weights_(nullptr),
-      bias_(work.shape.groups * cut_.vectors * form.tile.lanes),
-      padding_(work.shape.input_channels + kCopied) {
-  for (std::size_t i = 0; i < work.bias.size(); ++i)
-    bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(work.bias[i], Number{});
-  weights_ = reinterpret_cast<const Number*>(packed_piece(
-      weights, kMaker<Number>, packed_bytes(),
-      [&](std::span<std::byte> to) { pack(work.weights.data<float>(), reinterpret_cast<Number*>(to.data())); }));
+      bias_(shape_.groups * cut_.vectors * form.tile.lanes),
+      padding_(shape_.input_channels + kCopied) {
+  const std::span<const float> bias = layer.convolution.bias;
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(bias[i], Number{});
+  weights_ = reinterpret_cast<const Number*>(
+      packed_piece(weights, kMaker<Number>, packed_bytes(),
+                   [&](std::span<std::byte> to) { pack(layer, reinterpret_cast<Number*>(to.data())); }));
 }
 
 template <typename Number>
-void Woven<Number>::pack(std::span<const float> filters, Number* to) const {
+void Woven<Number>::pack(const Layer& layer, Number* to) const {
+  const float* filters = layer.convolution.weights.data<float>().data();
   std::fill_n(to, packed_bytes() / sizeof(Number), Number{});
   for (std::size_t group = 0; group < shape_.groups; ++group)
-    pack_group(filters.data() + group * cut_.outputs * cut_.channels * shape_.taps(),
+    pack_group(filters + group * cut_.outputs * cut_.channels * shape_.taps(), layer.numbers_first,
                to + group * cut_.packed_numbers());
 }
 
 template <typename Number>
-void Woven<Number>::pack_group(const float* filters, Number* to) const {
+void Woven<Number>::pack_group(const float* filters, bool numbers_first, Number* to) const {
   const std::size_t channels = cut_.channels;
   const std::size_t taps = shape_.taps();
   for (std::size_t block = 0; block < cut_.blocks; ++block) {
@@ -158,9 +190,11 @@ void Woven<Number>::pack_group(const float* filters, Number* to) const {
     const std::size_t outputs = std::min(width, cut_.outputs - first);
     for (std::size_t tap = 0; tap < taps; ++tap) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float* from = filters + (first * channels + channel) * taps + tap;
+        const float* from =
+            filters + (numbers_first ? channel * cut_.outputs + first : (first * channels + channel) * taps + tap);
+        const std::size_t step = numbers_first ? 1 : channels * taps;
         Number* of_number = to + (tap * cut_.tap + channel) * width;
-        for (std::size_t i = 0; i < outputs; ++i) of_number[i] = to_number(from[i * channels * taps], Number{});
+        for (std::size_t i = 0; i < outputs; ++i) of_number[i] = to_number(from[i * step], Number{});
       }
     }
     to += cut_.numbers * width;
@@ -408,9 +442,9 @@ struct Processor {
 
 template <typename Number>
 std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor) {
-  const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
-  if (convolution == nullptr || !processor.is_here()) return std::nullopt;
-  const ConvolutionShape& shape = convolution->shape;
+  const std::optional<Layer> layer = processor.is_here() ? layer_of<Number>(work) : std::nullopt;
+  if (!layer) return std::nullopt;
+  const ConvolutionShape& shape = layer->convolution.shape;
   const Cut cut(shape, processor.form->tile);
   if (!cut.fits()) return std::nullopt;
   return Offer{.cost = processor.cost(cut, shape),
@@ -422,7 +456,7 @@ constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor); },
           .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
-            return std::make_unique<Woven<Number>>(std::get<Convolution<Number>>(work.kind), *processor.form, weights);
+            return std::make_unique<Woven<Number>>(layer_of<Number>(work).value(), *processor.form, weights);
           }};
 }
 

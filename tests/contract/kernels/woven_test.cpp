@@ -197,5 +197,23 @@ output %7
   expect_answer_of_xnnpack(input_of(graph), graph, Forms(kFloatForms).first(1), 4);
 }
 
+// Products of matrices in each of their spellings. Of fewer outputs XNNPACK has sums in another order, with AVX-512.
+TEST(Woven, GivesTheBitsOfXnnpackInProductsOfMatrices) {
+  if (!xnnpack_fuses()) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
+  const Graph graph = graph_of(R"(
+%x = input f32[1,5,7,30]
+%1 = MatMul(%x, w1:f32[30,50]#w1)
+%2 = Add(%1, b1:f32[50]#b1)
+%3 = Relu(%2)
+%4 = Reshape(%3, s:i64[2]{35,50})
+%5 = Gemm(%4, w2:f32[37,50]#w2, b2:f32[37]#b2) {transB=1}
+%6 = Sigmoid(%5)
+%7 = Gemm(%6, w3:f32[37,33]#w3)
+output %7
+)");
+  for (const char* const form : forms_here(kFloatForms, Work{ProductF32{.rows = 5, .numbers = 4, .outputs = 3}}))
+    expect_answer_of_xnnpack(input_of(graph), graph, {&form, 1}, 3);
+}
+
 }  // namespace
 }  // namespace kinglet::engine::kernels
