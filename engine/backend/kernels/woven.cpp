@@ -130,6 +130,7 @@ class Woven final : public Kernel {
   void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
   void weave_joined(const Places& places, std::size_t rows, Number* panel) const;
   void join_row(const Place& place, Number* line) const;
+  void join_row_at_border(const Place& place, Number* line) const;
   void multiply(const Borders& borders, const Panel& panel, std::size_t first_block, std::size_t end_block) const;
   void multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const;
   [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
@@ -337,6 +338,25 @@ void Woven<Number>::weave_taps(const Places& places, std::size_t rows, Number* p
 template <typename Number>
 void Woven<Number>::join_row(const Place& place, Number* line) const {
   const xnn::Window& window = shape_.window;
+  const std::size_t bottom = place.top + (window.kernel_height - 1) * window.dilation_height;
+  const std::size_t right = place.left + window.kernel_width - 1;
+  const bool is_whole = place.top >= window.pad_top && bottom < window.pad_top + shape_.input_height &&
+                        place.left >= window.pad_left && right < window.pad_left + shape_.input_width;
+  if (!is_whole) return join_row_at_border(place, line);
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t line_size = shape_.input_width * channels;
+  const Number* from =
+      place.image + (place.top - window.pad_top) * line_size + (place.left - window.pad_left) * channels;
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+    copy_eights(from, window.kernel_width * channels, line);
+    from += window.dilation_height * line_size;
+    line += window.kernel_width * channels;
+  }
+}
+
+template <typename Number>
+void Woven<Number>::join_row_at_border(const Place& place, Number* line) const {
+  const xnn::Window& window = shape_.window;
   const std::size_t channels = shape_.input_channels;
   const std::size_t tap_row_size = window.kernel_width * channels;
   const std::size_t left = place.left;
@@ -344,17 +364,12 @@ void Woven<Number>::join_row(const Place& place, Number* line) const {
   const std::size_t begin =
       std::min<std::size_t>(window.kernel_width, std::max<std::size_t>(window.pad_left, left) - left);
   const std::size_t end = std::min<std::size_t>(window.kernel_width, std::max(behind, left) - left);
-  const bool is_whole = begin == 0 && end == window.kernel_width;
   for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row, line += tap_row_size) {
     const Number* from = line_under(place, tap_row);
-    if (from == nullptr || !is_whole) std::fill_n(line, tap_row_size, Number{});
+    std::fill_n(line, tap_row_size, Number{});
     if (from == nullptr || begin >= end) continue;
     from += (left + begin - window.pad_left) * channels;
-    if (is_whole) {
-      copy_eights(from, tap_row_size, line);
-    } else {
-      std::copy_n(from, (end - begin) * channels, line + begin * channels);
-    }
+    std::copy_n(from, (end - begin) * channels, line + begin * channels);
   }
 }
 
