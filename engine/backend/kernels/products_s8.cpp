@@ -34,29 +34,29 @@ bool lies_together(const ConvolutionShape& shape) {
          window.pad_right == 0;
 }
 
-// How a layer is cut: pixels of the output into panels of as many as a form has rows, of a line where they are brought
-// together.
+// How a layer is cut: pixels of the output, of all lines and images one behind the other, into panels of as many as a
+// form has rows; panels into bands where their numbers are brought together; outputs into chunks of blocks.
 struct Cut {
   Cut(const ConvolutionShape& shape, const Form& form)
       : joined(!lies_together(shape)),
         numbers(rounded_up(shape.taps() * shape.input_channels, form.step)),
-        lines(joined ? shape.batch * shape.output_height : 1),
-        pixels(joined ? shape.output_width : shape.batch * shape.output_height * shape.output_width),
+        pixels(shape.batch * shape.output_height * shape.output_width),
         panels(divided_up(pixels, form.rows)),
+        bands(joined ? std::min(shape.batch * shape.output_height, panels) : panels),
         blocks(divided_up(shape.output_channels, form.block)) {
     constexpr std::size_t kParts = 28;  // several for each of four threads
     if (!joined) chunks = std::clamp<std::size_t>(kParts / std::max<std::size_t>(panels, 1), 1, blocks);
   }
 
   [[nodiscard]] std::size_t first_pixel(std::size_t panel) const { return panel * pixels / panels; }
+  [[nodiscard]] std::size_t first_panel(std::size_t band) const { return band * panels / bands; }
   [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
 
   bool joined;
-  std::size_t numbers;         // of a row
-  std::size_t lines;           // of the output
-  std::size_t pixels, panels;  // of a line
-  std::size_t blocks;          // of outputs
-  std::size_t chunks = 1;      // of blocks, each a thread's
+  std::size_t numbers;  // of a row
+  std::size_t pixels, panels, bands;
+  std::size_t blocks;      // of outputs
+  std::size_t chunks = 1;  // of blocks, each a thread's
 };
 
 LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
@@ -82,11 +82,14 @@ class ProductsS8 final : public Kernel {
 
   void pack(const ConvolutionNumbers& numbers, const LayerS8& to) const;
   [[nodiscard]] const std::int8_t* pixel_of(const std::int8_t* input, std::size_t row) const;
-  void run_pixels(const std::int8_t* input, std::int8_t* output, std::size_t part) const;
-  void run_line(const std::int8_t* input, std::int8_t* output, std::size_t line) const;
+  struct Blocks {
+    std::size_t begin = 0, end = 0;
+  };
+  void run_panel(const std::int8_t* input, std::int8_t* output, std::size_t index, const Blocks& blocks) const;
+  void run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const;
   [[nodiscard]] Lines lines_under(const std::int8_t* input, std::size_t line) const;
   void join(const Lines& lines, std::size_t x, std::int8_t* to) const;
-  void multiply(const Panel& panel, std::size_t first_block, std::size_t end_block) const;
+  void multiply(const Panel& panel, const Blocks& blocks) const;
   void multiply_last(const Panel& panel, products::Product product) const;
 
   ConvolutionShape shape_;
@@ -146,11 +149,15 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
 void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
-  if (cut_.joined) {
-    run_parts(cut_.lines, pool, [&](std::size_t line) { run_line(input, output, line); });
-  } else {
-    run_parts(cut_.panels * cut_.chunks, pool, [&](std::size_t part) { run_pixels(input, output, part); });
-  }
+  run_parts(cut_.bands * cut_.chunks, pool, [&](std::size_t part) {
+    const std::size_t chunk = part % cut_.chunks;
+    const Blocks blocks{.begin = cut_.first_block(chunk), .end = cut_.first_block(chunk + 1)};
+    if (cut_.joined) {
+      run_band(input, output, part / cut_.chunks, blocks);
+    } else {
+      run_panel(input, output, part / cut_.chunks, blocks);
+    }
+  });
 }
 
 // Under a pixel of the output, of all images.
@@ -164,9 +171,8 @@ const std::int8_t* ProductsS8::pixel_of(const std::int8_t* input, std::size_t ro
   return input + ((image * shape_.input_height + y) * shape_.input_width + x) * shape_.input_channels;
 }
 
-void ProductsS8::run_pixels(const std::int8_t* input, std::int8_t* output, std::size_t part) const {
-  const std::size_t index = part / cut_.chunks;
-  const std::size_t chunk = part % cut_.chunks;
+void ProductsS8::run_panel(const std::int8_t* input, std::int8_t* output, std::size_t index,
+                           const Blocks& blocks) const {
   const std::size_t first = cut_.first_pixel(index);
   Panel panel{.count = cut_.first_pixel(index + 1) - first};
   for (std::size_t i = 0; i < form_->rows; ++i) {
@@ -174,29 +180,34 @@ void ProductsS8::run_pixels(const std::int8_t* input, std::int8_t* output, std::
     panel.rows[i] = pixel_of(input, row);
     panel.outputs[i] = output + row * shape_.output_channels;
   }
-  multiply(panel, cut_.first_block(chunk), cut_.first_block(chunk + 1));
+  multiply(panel, blocks);
 }
 
-void ProductsS8::run_line(const std::int8_t* input, std::int8_t* output, std::size_t line) const {
+void ProductsS8::run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const {
   constexpr std::size_t kLine = kMostJoined + 2 * products::kReadBehind;
   alignas(16) std::array<std::int8_t, kMostRows * kLine> numbers;
-  Panel panel;
-  for (std::size_t i = 0; i < form_->rows; ++i) {
-    panel.rows[i] = numbers.data() + i * kLine;
+  for (std::size_t i = 0; i < form_->rows; ++i)
     std::fill_n(numbers.data() + i * kLine + cut_.numbers - form_->step, form_->step, std::int8_t{0});
-  }
-  const Lines lines = lines_under(input, line);
-  output += line * cut_.pixels * shape_.output_channels;
-  for (std::size_t index = 0; index < cut_.panels; ++index) {
-    const std::size_t first = cut_.first_pixel(index);
-    panel.count = cut_.first_pixel(index + 1) - first;
+  std::size_t pixel = cut_.first_pixel(cut_.first_panel(band));
+  std::size_t x = pixel % shape_.output_width;
+  std::size_t line = pixel / shape_.output_width;
+  Lines lines = lines_under(input, line);
+  for (std::size_t index = cut_.first_panel(band); index < cut_.first_panel(band + 1); ++index) {
+    Panel panel{.count = cut_.first_pixel(index + 1) - pixel};
     for (std::size_t i = 0; i < form_->rows; ++i) {
+      if (i < panel.count) {
+        if (x == shape_.output_width) {
+          x = 0;
+          lines = lines_under(input, ++line);
+        }
+        join(lines, x++, numbers.data() + i * kLine);
+      }
       const std::size_t row = std::min(i, panel.count - 1);
-      if (i < panel.count) join(lines, first + i, numbers.data() + i * kLine);
       panel.rows[i] = numbers.data() + row * kLine;
-      panel.outputs[i] = output + (first + row) * shape_.output_channels;
+      panel.outputs[i] = output + (pixel + row) * shape_.output_channels;
     }
-    multiply(panel, 0, cut_.blocks);
+    multiply(panel, blocks);
+    pixel += panel.count;
   }
 }
 
@@ -246,8 +257,8 @@ void ProductsS8::join(const Lines& lines, std::size_t x, std::int8_t* to) const 
   }
 }
 
-void ProductsS8::multiply(const Panel& panel, std::size_t first_block, std::size_t end_block) const {
-  const std::size_t first = first_block * form_->block;
+void ProductsS8::multiply(const Panel& panel, const Blocks& blocks) const {
+  const std::size_t first = blocks.begin * form_->block;
   products::Product product{.row_count = panel.count,
                             .rows = {},
                             .outputs = {},
@@ -256,13 +267,13 @@ void ProductsS8::multiply(const Panel& panel, std::size_t first_block, std::size
                             .bias = layer_.bias.data() + first * form_->bias_lanes,
                             .factors = layer_.factors.data() + first,
                             .bounds = &bounds_,
-                            .blocks = std::min(end_block, shape_.output_channels / form_->block) - first_block};
+                            .blocks = std::min(blocks.end, shape_.output_channels / form_->block) - blocks.begin};
   for (std::size_t i = 0; i < form_->rows; ++i) {
     product.rows[i] = panel.rows[i];
     product.outputs[i] = panel.outputs[i] + first;
   }
   if (product.blocks > 0) form_->multiply(product);
-  if (first_block + product.blocks < end_block) multiply_last(panel, product);
+  if (blocks.begin + product.blocks < blocks.end) multiply_last(panel, product);
 }
 
 // The last block, where the outputs end within it: by way of a whole one.
@@ -292,7 +303,7 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
   constexpr double kOfPanel = 120;  // beside what follows
   constexpr double kOfTapRow = 20;  // of a pixel whose numbers are brought together
   const Cut cut(shape, form);
-  const auto panels = static_cast<double>(cut.lines * cut.panels);
+  const auto panels = static_cast<double>(cut.panels);
   const double joining =
       cut.joined ? static_cast<double>(form.rows) * (static_cast<double>(shape.window.kernel_height) * kOfTapRow +
                                                      static_cast<double>(cut.numbers) / 4)
@@ -325,8 +336,7 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const Cut cut(shape, *processor.forms.fits);
-  if (shape.groups != 1 || cut.pixels == 0 || cut.lines == 0 || cut.numbers == 0 || cut.blocks == 0)
-    return std::nullopt;
+  if (shape.groups != 1 || cut.pixels == 0 || cut.numbers == 0 || cut.blocks == 0) return std::nullopt;
   if (cut.numbers > processor.forms.fits->most_numbers) return std::nullopt;
   if (cut.joined && (cut.numbers > kMostJoined || shape.window.kernel_height > kMostTapRows)) return std::nullopt;
   return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, *processor.forms.fits).bytes()};
