@@ -71,12 +71,6 @@ class ProductsS8 final : public Kernel {
   void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
-  // The rows of a panel; those that are missing are the last one again.
-  struct Panel {
-    std::array<const std::int8_t*, kMostRows> rows{};
-    std::array<std::int8_t*, kMostRows> outputs{};
-    std::size_t count = 0;
-  };
   // The lines of the input under one of the output; null in the padding.
   using Lines = std::array<const std::int8_t*, kMostTapRows>;
 
@@ -89,8 +83,9 @@ class ProductsS8 final : public Kernel {
   void run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const;
   [[nodiscard]] Lines lines_under(const std::int8_t* input, std::size_t line) const;
   void join(const Lines& lines, std::size_t x, std::int8_t* to) const;
-  void multiply(const Panel& panel, const Blocks& blocks) const;
-  void multiply_last(const Panel& panel, products::Product product) const;
+  void fill_up(products::Product& product) const;
+  void multiply(products::Product& product, const Blocks& blocks) const;
+  void multiply_last(products::Product& product) const;
 
   ConvolutionShape shape_;
   const Form* form_;
@@ -174,13 +169,16 @@ const std::int8_t* ProductsS8::pixel_of(const std::int8_t* input, std::size_t ro
 void ProductsS8::run_panel(const std::int8_t* input, std::int8_t* output, std::size_t index,
                            const Blocks& blocks) const {
   const std::size_t first = cut_.first_pixel(index);
-  Panel panel{.count = cut_.first_pixel(index + 1) - first};
-  for (std::size_t i = 0; i < form_->rows; ++i) {
-    const std::size_t row = first + std::min(i, panel.count - 1);
-    panel.rows[i] = pixel_of(input, row);
-    panel.outputs[i] = output + row * shape_.output_channels;
+  const std::size_t count = cut_.first_pixel(index + 1) - first;
+  products::Product product;
+  product.row_count = count;
+  output += blocks.begin * form_->block + first * shape_.output_channels;
+  for (std::size_t i = 0; i < count; ++i, output += shape_.output_channels) {
+    product.rows[i] = pixel_of(input, first + i);
+    product.outputs[i] = output;
   }
-  multiply(panel, blocks);
+  fill_up(product);
+  multiply(product, blocks);
 }
 
 void ProductsS8::run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const {
@@ -192,22 +190,23 @@ void ProductsS8::run_band(const std::int8_t* input, std::int8_t* output, std::si
   std::size_t x = pixel % shape_.output_width;
   std::size_t line = pixel / shape_.output_width;
   Lines lines = lines_under(input, line);
+  output += blocks.begin * form_->block + pixel * shape_.output_channels;
+  products::Product product;
   for (std::size_t index = cut_.first_panel(band); index < cut_.first_panel(band + 1); ++index) {
-    Panel panel{.count = cut_.first_pixel(index + 1) - pixel};
-    for (std::size_t i = 0; i < form_->rows; ++i) {
-      if (i < panel.count) {
-        if (x == shape_.output_width) {
-          x = 0;
-          lines = lines_under(input, ++line);
-        }
-        join(lines, x++, numbers.data() + i * kLine);
+    const std::size_t count = cut_.first_pixel(index + 1) - pixel;
+    product.row_count = count;
+    for (std::size_t i = 0; i < count; ++i, output += shape_.output_channels) {
+      if (x == shape_.output_width) {
+        x = 0;
+        lines = lines_under(input, ++line);
       }
-      const std::size_t row = std::min(i, panel.count - 1);
-      panel.rows[i] = numbers.data() + row * kLine;
-      panel.outputs[i] = output + (pixel + row) * shape_.output_channels;
+      join(lines, x++, numbers.data() + i * kLine);
+      product.rows[i] = numbers.data() + i * kLine;
+      product.outputs[i] = output;
     }
-    multiply(panel, blocks);
-    pixel += panel.count;
+    fill_up(product);
+    multiply(product, blocks);
+    pixel += count;
   }
 }
 
@@ -257,37 +256,44 @@ void ProductsS8::join(const Lines& lines, std::size_t x, std::int8_t* to) const 
   }
 }
 
-void ProductsS8::multiply(const Panel& panel, const Blocks& blocks) const {
-  const std::size_t first = blocks.begin * form_->block;
-  products::Product product{.row_count = panel.count,
-                            .rows = {},
-                            .outputs = {},
-                            .numbers = cut_.numbers,
-                            .weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes,
-                            .bias = layer_.bias.data() + first * form_->bias_lanes,
-                            .factors = layer_.factors.data() + first,
-                            .bounds = &bounds_,
-                            .blocks = std::min(blocks.end, shape_.output_channels / form_->block) - blocks.begin};
-  for (std::size_t i = 0; i < form_->rows; ++i) {
-    product.rows[i] = panel.rows[i];
-    product.outputs[i] = panel.outputs[i] + first;
+// The last row in place of those that are missing.
+void ProductsS8::fill_up(products::Product& product) const {
+  for (std::size_t i = product.row_count; i < form_->rows; ++i) {
+    product.rows[i] = product.rows[product.row_count - 1];
+    product.outputs[i] = product.outputs[product.row_count - 1];
   }
+}
+
+// Of a product with its rows, and outputs from the first block on.
+void ProductsS8::multiply(products::Product& product, const Blocks& blocks) const {
+  const std::size_t first = blocks.begin * form_->block;
+  product.numbers = cut_.numbers;
+  product.weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes;
+  product.bias = layer_.bias.data() + first * form_->bias_lanes;
+  product.factors = layer_.factors.data() + first;
+  product.bounds = &bounds_;
+  product.blocks = std::min(blocks.end, shape_.output_channels / form_->block) - blocks.begin;
   if (product.blocks > 0) form_->multiply(product);
-  if (blocks.begin + product.blocks < blocks.end) multiply_last(panel, product);
+  if (blocks.begin + product.blocks < blocks.end) multiply_last(product);
 }
 
 // The last block, where the outputs end within it: by way of a whole one.
-void ProductsS8::multiply_last(const Panel& panel, products::Product product) const {
+void ProductsS8::multiply_last(products::Product& product) const {
+  const std::size_t behind = product.blocks * form_->block;
   const std::size_t first = (cut_.blocks - 1) * form_->block;
   product.weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes;
   product.bias = layer_.bias.data() + first * form_->bias_lanes;
   product.factors = layer_.factors.data() + first;
   product.blocks = 1;
   std::array<std::int8_t, kMostRows * kMostBlock> levels;
-  for (std::size_t i = 0; i < form_->rows; ++i) product.outputs[i] = levels.data() + i * kMostBlock;
+  std::array<std::int8_t*, kMostRows> outputs;
+  for (std::size_t i = 0; i < form_->rows; ++i) {
+    outputs[i] = product.outputs[i] + behind;
+    product.outputs[i] = levels.data() + i * kMostBlock;
+  }
   form_->multiply(product);
-  for (std::size_t i = 0; i < panel.count; ++i)
-    std::memcpy(panel.outputs[i] + first, levels.data() + i * kMostBlock, shape_.output_channels - first);
+  for (std::size_t i = 0; i < product.row_count; ++i)
+    std::memcpy(outputs[i], levels.data() + i * kMostBlock, shape_.output_channels - first);
 }
 
 // --- The rows --------------------------------------------------------------------------------------------------------

@@ -308,14 +308,15 @@ template <typename Number>
 void Woven<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
                               Number* panel) const {
   const xnn::Window& window = shape_.window;
-  const std::size_t channels = cut_.channels;
+  const std::size_t pixel_size = shape_.input_channels;
   std::array<const std::byte*, kMostRows> pixels{};
   for (std::size_t row = 0; row < rows; ++row) {
     const Number* line = line_under(places[row], tap_row);
     const std::size_t x =
         input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
-    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels);
+    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * pixel_size);
   }
+  const std::size_t channels = cut_.channels;
   const std::size_t vectors = channels / kEach;
   const std::size_t left = channels % kEach;
   form_->weave[rows - 1]({.rows = pixels.data(), .vectors = vectors, .panel = bytes_of(panel)});
