@@ -70,7 +70,7 @@ expect_run 'keyboard_test' 'page modules' "groups $usual" 'build tests bin/kingl
   'groups build gtest / browser' 'page modules' 'ctest -R keyboard_test'
 expect_run 'sanitizer.thread' "groups $usual" 'configure tsan' 'build tsan tests_threads tests_camera tests_daemon' \
   'ctest -R sanitizer\.thread'
-expect_run 'random_lowering_test' "groups $usual" 'build tests random_lowering_test' \
+expect_run 'random_lowering_test' "groups $usual" 'build tests bin/libavx2_alone.so bin/random_lowering_test random_lowering_test' \
   'ctest -R random_lowering_test|(^|/)(RandomLowering|Traits)\.'
 expect_run '--tier tree -R arrows' 'groups build gtest / test' 'ctest -L ^(tree)$ -R arrows'
 

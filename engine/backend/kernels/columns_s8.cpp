@@ -32,7 +32,7 @@ constexpr std::size_t kAside = 64;
 struct Columns {
   explicit Columns(const ConvolutionShape& shape)
       : count((shape.output_width - 1) * shape.window.stride_width +
-              (shape.window.kernel_width - 1) * shape.window.dilation_width + 1),
+              std::size_t{shape.window.kernel_width - 1} * shape.window.dilation_width + 1),
         left(std::min<std::size_t>(shape.window.pad_left, count)),
         inside(std::min(shape.input_width, count - left)) {}
 
@@ -225,8 +225,7 @@ constexpr double kStart = 3000;  // of a step of its own
 constexpr double kOfRow = 70;    // of a block of channels
 
 double cost_of(const ConvolutionShape& shape, const Form& form, const Costs& costs) {
-  const auto rows =
-      static_cast<double>(shape.batch * shape.output_height * (rounded_up(shape.output_channels, kBlock) / kBlock));
+  const auto rows = static_cast<double>(shape.batch * shape.output_height * divided_up(shape.output_channels, kBlock));
   const auto outputs = rows * static_cast<double>(shape.output_width);
   const auto groups = static_cast<double>(filter_bytes(shape, form)) / static_cast<double>(kBlock * form.group);
   const double own = kStart + rows * kOfRow + rows * static_cast<double>(Columns(shape).count) * groups * costs.column +

@@ -130,7 +130,7 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
         if (form_->weight_bytes == 1) {
           to.weights[place] = weight;
         } else {
-          reinterpret_cast<std::int16_t*>(to.weights.data())[place] = weight;
+          reinterpret_cast<std::int16_t*>(to.weights.data())[place] = static_cast<std::int16_t>(int{weight});
         }
         sum += weight;
       }

@@ -103,8 +103,8 @@ class Woven final : public Kernel {
     const Number* numbers = nullptr;
   };
 
-  static constexpr std::size_t kEach = kLanes<Number>;       // that are woven as one, where they are
-  static constexpr std::size_t kPanel = 6 * 4608 + kCopied;  // numbers, the most of any form
+  static constexpr std::size_t kEach = kLanes<Number>;                    // that are woven as one, where they are
+  static constexpr std::size_t kPanel = std::size_t{6} * 4608 + kCopied;  // numbers, the most of any form
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
   void pack(const Layer& layer, Number* to) const;
@@ -228,7 +228,8 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   Pixels pixels;
   if (cut_.tile.together == 1) pixels = pixels_under(places, panel.rows);
   panel.group = cut_.first_of(chunk, shape_.groups);
-  for (Place& place : places) place.image += panel.group * cut_.channels;
+  const std::span<Place> used(places.data(), panel.rows);
+  for (Place& place : used) place.image += panel.group * cut_.channels;
   for (; panel.group < cut_.first_of(chunk + 1, shape_.groups); ++panel.group) {
     if (cut_.tile.together == 1) {
       gather(pixels, panel, numbers.data());
@@ -236,7 +237,7 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
       weave_taps(places, panel.rows, numbers.data());
     }
     multiply(borders, panel, 0, cut_.blocks);
-    for (Place& place : places) place.image += cut_.channels;
+    for (Place& place : used) place.image += cut_.channels;
   }
 }
 

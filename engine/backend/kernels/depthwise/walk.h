@@ -68,7 +68,7 @@ void walk_groups(const Row<typename Simd::Number>& row) {
     const std::size_t first = begin + kOutputs <= row.outputs ? begin : row.outputs - kOutputs;
     const std::ptrdiff_t column = row.left + static_cast<std::ptrdiff_t>(first) * kStep;
     auto* to = row.output + first * row.step;
-    if (column < 0 || column + (kOutputs - 1) * kStep + kSide > row.columns) {
+    if (column < 0 || column + std::ptrdiff_t{kOutputs - 1} * kStep + kSide > row.columns) {
       walk_group<Simd, kSide, kStep, kOutputs, true>(row, column, to);
     } else {
       walk_group<Simd, kSide, kStep, kOutputs, false>(row, column, to);
