@@ -77,7 +77,8 @@ KEPT = [
         "builds a release and measures it for minutes": ["./dev bench"],
         "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
         "runs a release with a breakpoint in each function": ["./dev exec python3 tests/bench/functions_in_use.py"],
-        "a release's speed, which a test's build has not": ["./dev exec build/bench/bin/pipeline_bench"],
+        "a release's speed, which a test's build has not": [
+            "./dev exec build/bench/bin/pipeline_bench", "./dev exec --with build,oracle python3 tests/support/avx2_alone.py"],
         "loads a daemon for minutes to an hour, on a quiet machine": [
             "./dev exec --with build,test python3 tests/bench/http/", "./dev exec --with test python3 tests/bench/at_rest.py",
             "./dev exec --with test python3 tests/bench/several_cameras.py"],
