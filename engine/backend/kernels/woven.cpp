@@ -4,7 +4,8 @@
 // load brings the numbers of many; a panel of seven rows fits the sizes of networks for 224x224 (their pixels are
 // multiples of 49), and blocks of twelve and of eight outputs their channels. At the end of the kernel stand the
 // addition and the clip that end a residual block. Each sum takes its products in XNNPACK's order, with its bits. The
-// same for floats and for float16.
+// same for floats and for float16. With AVX2 nothing is woven: there XNNPACK's tile has one sum more than the registers
+// hold, and rows are read where they lie.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -104,7 +105,7 @@ class Woven final : public Kernel {
   };
 
   static constexpr std::size_t kEach = kLanes<Number>;                    // that are woven as one, where they are
-  static constexpr std::size_t kPanel = std::size_t{6} * 4608 + kCopied;  // numbers, the most of any form
+  static constexpr std::size_t kPanel = std::size_t{6} * 4608 + kCopied;  // numbers: of AVX2's tile, the largest
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
   void pack(const Layer& layer, Number* to) const;

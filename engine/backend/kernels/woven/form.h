@@ -26,7 +26,7 @@ struct Tile {
   std::size_t lanes;         // outputs of a vector
   std::size_t rows;          // of a panel, at most
   std::size_t vectors;       // of a block of outputs, at most; 2 or more
-  std::size_t most_numbers;  // of a row, in a panel of its own: that lies on the stack, 96 KiB at most
+  std::size_t most_numbers;  // of a row, in a panel of its own: that lies on the stack, 108 KiB at most
 };
 
 template <typename Number>
