@@ -18,6 +18,7 @@
 #include "engine/backend/kernels/rows.h"
 #include "engine/backend/kernels/woven/cut.h"
 #include "engine/backend/kernels/woven/form.h"
+#include "engine/backend/kernels/woven/panel_rows.h"
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/graph/tensor.h"
 
@@ -26,13 +27,9 @@ namespace {
 
 using woven::Cut;
 using woven::Form;
-using woven::kLanes;
-using woven::kMostJoined;
 using woven::kMostLanes;
 using woven::kMostRows;
 using woven::kMostVectors;
-
-constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
 
 template <typename Number>
 constexpr const Form<Number>* kTwin = nullptr;
@@ -40,25 +37,6 @@ template <>
 constexpr const Form<float>* kTwin<float> = &woven::kScalar;
 template <>
 constexpr const Form<Half>* kTwin<Half> = &woven::kScalarHalf;
-
-template <typename Number>
-const std::byte* bytes_of(const Number* numbers) {
-  return reinterpret_cast<const std::byte*>(numbers);
-}
-template <typename Number>
-std::byte* bytes_of(Number* numbers) {
-  return reinterpret_cast<std::byte*>(numbers);
-}
-template <typename Number>
-const Number* numbers_of(const std::byte* bytes) {
-  return reinterpret_cast<const Number*>(bytes);
-}
-
-// Up to kCopied - 1 more are read and written.
-template <typename Number>
-void copy_eights(const Number* from, std::size_t count, Number* to) {
-  for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
-}
 
 // A convolution, or a product of matrices as one of single pixels.
 struct Layer {
@@ -97,41 +75,17 @@ class Woven final : public Kernel {
     const Number* added = nullptr;
     Number* output = nullptr;
   };
-  // The rows of a part, woven.
+  // The rows of a part, as the form wants them.
   struct Panel {
     std::size_t first = 0, rows = 0;  // pixels of the output
     std::size_t group = 0;
     const Number* numbers = nullptr;
   };
 
-  static constexpr std::size_t kEach = kLanes<Number>;                    // that are woven as one, where they are
-  static constexpr std::size_t kPanel = std::size_t{6} * 4608 + kCopied;  // numbers: of AVX2's tile, the largest
-
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
   void pack(const Layer& layer, Number* to) const;
   void pack_group(const float* filters, bool numbers_first, Number* to) const;
   void run_part(const Borders& borders, std::size_t index, std::size_t chunk) const;
-  // Where the window of an output begins, in its image with the padding.
-  struct Place {
-    const Number* image = nullptr;
-    std::size_t top = 0, left = 0;
-  };
-  using Places = std::array<Place, kMostRows>;  // of a panel
-
-  // Of a panel's rows, tap by tap; the padding's where there is no pixel.
-  using Pixels = std::array<const Number*, kMostRows * woven::kMostTapsOfGroups>;
-
-  [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
-  void gather(const Pixels& pixels, const Panel& panel, Number* to) const;
-  void fill_panel(const Places& places, std::size_t rows, Number* panel) const;
-  [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
-  [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
-  void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
-                 Number* panel) const;
-  void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
-  void weave_joined(const Places& places, std::size_t rows, Number* panel) const;
-  void join_row(const Place& place, Number* line) const;
-  void join_row_at_border(const Place& place, Number* line) const;
   void multiply(const Borders& borders, const Panel& panel, std::size_t first_block, std::size_t end_block) const;
   void multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const;
   [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
@@ -140,9 +94,9 @@ class Woven final : public Kernel {
   std::optional<Number> least_, most_;
   const Form<Number>* form_;
   Cut cut_;
-  const Number* weights_;        // [groups][blocks][numbers][outputs of the block]
-  std::vector<Number> bias_;     // of each group in whole vectors
-  std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
+  woven::PanelRows<Number> rows_;
+  const Number* weights_;     // [groups][blocks][numbers][outputs of the block]
+  std::vector<Number> bias_;  // of each group in whole vectors
 };
 
 // Nothing where there is none.
@@ -162,9 +116,9 @@ Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights
       most_(bound_of<Number>(layer.convolution.range.max, xnn::kNoMax)),
       form_(&form),
       cut_(shape_, form.tile),
+      rows_(shape_, cut_, form),
       weights_(nullptr),
-      bias_(shape_.groups * cut_.vectors * form.tile.lanes),
-      padding_(shape_.input_channels + kCopied) {
+      bias_(shape_.groups * cut_.vectors * form.tile.lanes) {
   const std::span<const float> bias = layer.convolution.bias;
   for (std::size_t i = 0; i < bias.size(); ++i)
     bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(bias[i], Number{});
@@ -214,180 +168,22 @@ void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*s
 
 template <typename Number>
 void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::size_t chunk) const {
-  alignas(64) std::array<Number, kPanel> numbers;
+  alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
   const std::size_t first = cut_.first_row(index);
   Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
+  if (shape_.groups > 1) {
+    return rows_.for_groups(borders.input, first, panel.rows, cut_.first_of(chunk, shape_.groups),
+                            cut_.first_of(chunk + 1, shape_.groups), numbers.data(), [&](std::size_t group) {
+                              panel.group = group;
+                              multiply(borders, panel, 0, cut_.blocks);
+                            });
+  }
   if (cut_.in_place) {
     panel.numbers = borders.input + first * cut_.numbers;
-    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
-  }
-  Places places = places_of(borders.input, first, panel.rows);
-  if (shape_.groups == 1) {
-    fill_panel(places, panel.rows, numbers.data());
-    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
-  }
-  Pixels pixels;
-  if (cut_.tile.together == 1) pixels = pixels_under(places, panel.rows);
-  panel.group = cut_.first_of(chunk, shape_.groups);
-  const std::span<Place> used(places.data(), panel.rows);
-  for (Place& place : used) place.image += panel.group * cut_.channels;
-  for (; panel.group < cut_.first_of(chunk + 1, shape_.groups); ++panel.group) {
-    if (cut_.tile.together == 1) {
-      gather(pixels, panel, numbers.data());
-    } else {
-      weave_taps(places, panel.rows, numbers.data());
-    }
-    multiply(borders, panel, 0, cut_.blocks);
-    for (Place& place : used) place.image += cut_.channels;
-  }
-}
-
-template <typename Number>
-Woven<Number>::Pixels Woven<Number>::pixels_under(const Places& places, std::size_t rows) const {
-  const xnn::Window& window = shape_.window;
-  Pixels pixels;
-  std::size_t at = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
-      const Number* line = line_under(places[row], tap_row);
-      for (std::size_t tap = 0; tap < window.kernel_width; ++tap) {
-        const std::size_t x =
-            input_place(places[row].left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
-        pixels[at++] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
-      }
-    }
-  }
-  return pixels;
-}
-
-// One row behind the other. Writes up to kCopied - 1 numbers more.
-template <typename Number>
-void Woven<Number>::gather(const Pixels& pixels, const Panel& panel, Number* to) const {
-  const std::size_t first = panel.group * cut_.channels;
-  for (std::size_t i = 0; i < panel.rows * shape_.taps(); ++i, to += cut_.channels)
-    copy_eights(pixels[i] + first, cut_.channels, to);
-}
-
-template <typename Number>
-void Woven<Number>::fill_panel(const Places& places, std::size_t rows, Number* panel) const {
-  if (cut_.tile.together == 1) {
-    for (std::size_t row = 0; row < rows; ++row) join_row(places[row], panel + row * cut_.numbers);
-  } else if (cut_.joined) {
-    weave_joined(places, rows, panel);
   } else {
-    weave_taps(places, rows, panel);
+    rows_.fill(rows_.places_of(borders.input, first, panel.rows), panel.rows, numbers.data());
   }
-}
-
-template <typename Number>
-Woven<Number>::Places Woven<Number>::places_of(const Number* input, std::size_t first, std::size_t rows) const {
-  const std::size_t image_size = shape_.input_height * shape_.input_width * shape_.input_channels;
-  std::size_t column = first % shape_.output_width;
-  std::size_t line = first / shape_.output_width % shape_.output_height;
-  const Number* image = input + first / shape_.output_width / shape_.output_height * image_size;
-  Places places;
-  for (std::size_t row = 0; row < rows; ++row) {
-    places[row] = {
-        .image = image, .top = line * shape_.window.stride_height, .left = column * shape_.window.stride_width};
-    if (++column < shape_.output_width) continue;
-    column = 0;
-    if (++line < shape_.output_height) continue;
-    line = 0;
-    image += image_size;
-  }
-  return places;
-}
-
-// The line of the input under a row of taps; null in the padding.
-template <typename Number>
-const Number* Woven<Number>::line_under(const Place& place, std::size_t tap_row) const {
-  const xnn::Window& window = shape_.window;
-  const std::size_t y = input_place(place.top, 1, tap_row, window.dilation_height, window.pad_top, shape_.input_height);
-  return y == kOutside ? nullptr : place.image + y * shape_.input_width * shape_.input_channels;
-}
-
-template <typename Number>
-void Woven<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
-                              Number* panel) const {
-  const xnn::Window& window = shape_.window;
-  const std::size_t pixel_size = shape_.input_channels;
-  std::array<const std::byte*, kMostRows> pixels{};
-  for (std::size_t row = 0; row < rows; ++row) {
-    const Number* line = line_under(places[row], tap_row);
-    const std::size_t x =
-        input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
-    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * pixel_size);
-  }
-  const std::size_t channels = cut_.channels;
-  const std::size_t vectors = channels / kEach;
-  const std::size_t left = channels % kEach;
-  form_->weave[rows - 1]({.rows = pixels.data(), .vectors = vectors, .panel = bytes_of(panel)});
-  if (left == 0) return;
-  panel += vectors * rows * kEach;
-  const std::size_t done = vectors * kEach;
-  for (std::size_t row = 0; row < rows; ++row, panel += kEach)
-    std::fill_n(std::copy_n(numbers_of<Number>(pixels[row]) + done, left, panel), kEach - left, Number{});
-}
-
-template <typename Number>
-void Woven<Number>::weave_taps(const Places& places, std::size_t rows, Number* panel) const {
-  for (std::size_t tap_row = 0; tap_row < shape_.window.kernel_height; ++tap_row) {
-    for (std::size_t tap_column = 0; tap_column < shape_.window.kernel_width; ++tap_column, panel += cut_.tap * rows)
-      weave_tap(places, rows, tap_row, tap_column, panel);
-  }
-}
-
-// The numbers of one pixel's taps in their order, zeros in the padding. Writes up to kCopied more.
-template <typename Number>
-void Woven<Number>::join_row(const Place& place, Number* line) const {
-  const xnn::Window& window = shape_.window;
-  const std::size_t bottom = place.top + (window.kernel_height - 1) * window.dilation_height;
-  const std::size_t right = place.left + window.kernel_width - 1;
-  const bool is_whole = place.top >= window.pad_top && bottom < window.pad_top + shape_.input_height &&
-                        place.left >= window.pad_left && right < window.pad_left + shape_.input_width;
-  if (!is_whole) return join_row_at_border(place, line);
-  const std::size_t channels = shape_.input_channels;
-  const std::size_t line_size = shape_.input_width * channels;
-  const Number* from =
-      place.image + (place.top - window.pad_top) * line_size + (place.left - window.pad_left) * channels;
-  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
-    copy_eights(from, window.kernel_width * channels, line);
-    from += window.dilation_height * line_size;
-    line += window.kernel_width * channels;
-  }
-}
-
-template <typename Number>
-void Woven<Number>::join_row_at_border(const Place& place, Number* line) const {
-  const xnn::Window& window = shape_.window;
-  const std::size_t channels = shape_.input_channels;
-  const std::size_t tap_row_size = window.kernel_width * channels;
-  const std::size_t left = place.left;
-  const std::size_t behind = window.pad_left + shape_.input_width;
-  const std::size_t begin =
-      std::min<std::size_t>(window.kernel_width, std::max<std::size_t>(window.pad_left, left) - left);
-  const std::size_t end = std::min<std::size_t>(window.kernel_width, std::max(behind, left) - left);
-  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row, line += tap_row_size) {
-    const Number* from = line_under(place, tap_row);
-    std::fill_n(line, tap_row_size, Number{});
-    if (from == nullptr || begin >= end) continue;
-    from += (left + begin - window.pad_left) * channels;
-    std::copy_n(from, (end - begin) * channels, line + begin * channels);
-  }
-}
-
-template <typename Number>
-void Woven<Number>::weave_joined(const Places& places, std::size_t rows, Number* panel) const {
-  constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
-  std::array<Number, kMostRows * kLine> lines;
-  std::array<const std::byte*, kMostRows> starts{};
-  for (std::size_t row = 0; row < rows; ++row) {
-    Number* line = lines.data() + row * kLine;
-    join_row(places[row], line);
-    std::fill(line + shape_.taps() * cut_.tap, line + cut_.numbers, Number{});
-    starts[row] = bytes_of(line);
-  }
-  form_->weave[rows - 1]({.rows = starts.data(), .vectors = cut_.numbers / kEach, .panel = bytes_of(panel)});
+  multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
 }
 
 template <typename Number>

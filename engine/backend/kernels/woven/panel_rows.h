@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the kernel of woven rows (woven.cpp) reads: the numbers under the windows of a panel's pixels, brought
+// together as its form wants them, woven or one row behind the other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/woven/cut.h"
+#include "engine/backend/kernels/woven/form.h"
+
+namespace kinglet::engine::kernels::woven {
+
+inline constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
+// Room for a panel in any form, AVX2's being the largest, and for what is written too many.
+inline constexpr std::size_t kPanelNumbers = std::size_t{6} * 4608 + kCopied;
+
+template <typename Number>
+const std::byte* bytes_of(const Number* numbers) {
+  return reinterpret_cast<const std::byte*>(numbers);
+}
+template <typename Number>
+std::byte* bytes_of(Number* numbers) {
+  return reinterpret_cast<std::byte*>(numbers);
+}
+template <typename Number>
+const Number* numbers_of(const std::byte* bytes) {
+  return reinterpret_cast<const Number*>(bytes);
+}
+
+// Up to kCopied - 1 more are read and written.
+template <typename Number>
+void copy_eights(const Number* from, std::size_t count, Number* to) {
+  for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
+}
+
+template <typename Number>
+class PanelRows {
+ public:
+  // Where the window of an output begins, in its image with the padding.
+  struct Place {
+    const Number* image = nullptr;
+    std::size_t top = 0, left = 0;
+  };
+  using Places = std::array<Place, kMostRows>;  // of a panel
+
+  PanelRows(const ConvolutionShape& shape, const Cut& cut, const Form<Number>& form)
+      : shape_(shape), cut_(cut), form_(&form), padding_(shape.input_channels + kCopied) {}
+
+  // Of `rows` pixels of the output from `first` on.
+  [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
+  // Where there is one group.
+  void fill(const Places& places, std::size_t rows, Number* panel) const;
+  // Fills the panel and calls take(group) for each from `group` to `end`.
+  template <typename Take>
+  void for_groups(const Number* input, std::size_t first, std::size_t rows, std::size_t group, std::size_t end,
+                  Number* panel, const Take& take) const;
+
+ private:
+  static constexpr std::size_t kEach = kLanes<Number>;  // that are woven as one, where they are
+  // Of a panel's rows, tap by tap; the padding's where there is no pixel.
+  using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
+
+  [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
+  void gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
+  [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
+  void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
+                 Number* panel) const;
+  void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
+  void weave_joined(const Places& places, std::size_t rows, Number* panel) const;
+  void join_row(const Place& place, Number* line) const;
+  void join_row_at_border(const Place& place, Number* line) const;
+
+  ConvolutionShape shape_;
+  Cut cut_;
+  const Form<Number>* form_;
+  std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
+};
+
+template <typename Number>
+template <typename Take>
+void PanelRows<Number>::for_groups(const Number* input, std::size_t first, std::size_t rows, std::size_t group,
+                                   std::size_t end, Number* panel, const Take& take) const {
+  Places places = places_of(input, first, rows);
+  const std::span<Place> used(places.data(), rows);
+  const bool gathers = cut_.tile.together == 1;
+  Pixels pixels;
+  if (gathers) pixels = pixels_under(places, rows);
+  for (Place& place : used) place.image += group * cut_.channels;
+  for (; group < end; ++group) {
+    if (gathers) {
+      gather(pixels, rows, group, panel);
+    } else {
+      weave_taps(places, rows, panel);
+    }
+    take(group);
+    for (Place& place : used) place.image += cut_.channels;
+  }
+}
+
+template <typename Number>
+PanelRows<Number>::Pixels PanelRows<Number>::pixels_under(const Places& places, std::size_t rows) const {
+  const xnn::Window& window = shape_.window;
+  Pixels pixels;
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+      const Number* line = line_under(places[row], tap_row);
+      for (std::size_t tap = 0; tap < window.kernel_width; ++tap) {
+        const std::size_t x =
+            input_place(places[row].left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
+        pixels[at++] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
+      }
+    }
+  }
+  return pixels;
+}
+
+// One row behind the other.
+template <typename Number>
+void PanelRows<Number>::gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const {
+  for (std::size_t i = 0; i < rows * shape_.taps(); ++i, to += cut_.channels)
+    copy_eights(pixels[i] + group * cut_.channels, cut_.channels, to);
+}
+
+template <typename Number>
+void PanelRows<Number>::fill(const Places& places, std::size_t rows, Number* panel) const {
+  if (cut_.tile.together == 1) {
+    for (std::size_t row = 0; row < rows; ++row) join_row(places[row], panel + row * cut_.numbers);
+  } else if (cut_.joined) {
+    weave_joined(places, rows, panel);
+  } else {
+    weave_taps(places, rows, panel);
+  }
+}
+
+template <typename Number>
+PanelRows<Number>::Places PanelRows<Number>::places_of(const Number* input, std::size_t first, std::size_t rows) const {
+  const std::size_t image_size = shape_.input_height * shape_.input_width * shape_.input_channels;
+  std::size_t column = first % shape_.output_width;
+  std::size_t line = first / shape_.output_width % shape_.output_height;
+  const Number* image = input + first / shape_.output_width / shape_.output_height * image_size;
+  Places places;
+  for (std::size_t row = 0; row < rows; ++row) {
+    places[row] = {
+        .image = image, .top = line * shape_.window.stride_height, .left = column * shape_.window.stride_width};
+    if (++column < shape_.output_width) continue;
+    column = 0;
+    if (++line < shape_.output_height) continue;
+    line = 0;
+    image += image_size;
+  }
+  return places;
+}
+
+// The line of the input under a row of taps; null in the padding.
+template <typename Number>
+const Number* PanelRows<Number>::line_under(const Place& place, std::size_t tap_row) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t y = input_place(place.top, 1, tap_row, window.dilation_height, window.pad_top, shape_.input_height);
+  return y == kOutside ? nullptr : place.image + y * shape_.input_width * shape_.input_channels;
+}
+
+template <typename Number>
+void PanelRows<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
+                                  Number* panel) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t pixel_size = shape_.input_channels;
+  std::array<const std::byte*, kMostRows> pixels{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Number* line = line_under(places[row], tap_row);
+    const std::size_t x =
+        input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
+    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * pixel_size);
+  }
+  const std::size_t channels = cut_.channels;
+  const std::size_t vectors = channels / kEach;
+  const std::size_t left = channels % kEach;
+  form_->weave[rows - 1]({.rows = pixels.data(), .vectors = vectors, .panel = bytes_of(panel)});
+  if (left == 0) return;
+  panel += vectors * rows * kEach;
+  const std::size_t done = vectors * kEach;
+  for (std::size_t row = 0; row < rows; ++row, panel += kEach)
+    std::fill_n(std::copy_n(numbers_of<Number>(pixels[row]) + done, left, panel), kEach - left, Number{});
+}
+
+template <typename Number>
+void PanelRows<Number>::weave_taps(const Places& places, std::size_t rows, Number* panel) const {
+  for (std::size_t tap_row = 0; tap_row < shape_.window.kernel_height; ++tap_row) {
+    for (std::size_t tap_column = 0; tap_column < shape_.window.kernel_width; ++tap_column, panel += cut_.tap * rows)
+      weave_tap(places, rows, tap_row, tap_column, panel);
+  }
+}
+
+// The numbers of one pixel's taps in their order, zeros in the padding. Writes up to kCopied more.
+template <typename Number>
+void PanelRows<Number>::join_row(const Place& place, Number* line) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t bottom = place.top + (window.kernel_height - 1) * window.dilation_height;
+  const std::size_t right = place.left + window.kernel_width - 1;
+  const bool is_whole = place.top >= window.pad_top && bottom < window.pad_top + shape_.input_height &&
+                        place.left >= window.pad_left && right < window.pad_left + shape_.input_width;
+  if (!is_whole) return join_row_at_border(place, line);
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t line_size = shape_.input_width * channels;
+  const Number* from =
+      place.image + (place.top - window.pad_top) * line_size + (place.left - window.pad_left) * channels;
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+    copy_eights(from, window.kernel_width * channels, line);
+    from += window.dilation_height * line_size;
+    line += window.kernel_width * channels;
+  }
+}
+
+template <typename Number>
+void PanelRows<Number>::join_row_at_border(const Place& place, Number* line) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t tap_row_size = window.kernel_width * channels;
+  const std::size_t left = place.left;
+  const std::size_t behind = window.pad_left + shape_.input_width;
+  const std::size_t begin =
+      std::min<std::size_t>(window.kernel_width, std::max<std::size_t>(window.pad_left, left) - left);
+  const std::size_t end = std::min<std::size_t>(window.kernel_width, std::max(behind, left) - left);
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row, line += tap_row_size) {
+    const Number* from = line_under(place, tap_row);
+    std::fill_n(line, tap_row_size, Number{});
+    if (from == nullptr || begin >= end) continue;
+    from += (left + begin - window.pad_left) * channels;
+    std::copy_n(from, (end - begin) * channels, line + begin * channels);
+  }
+}
+
+template <typename Number>
+void PanelRows<Number>::weave_joined(const Places& places, std::size_t rows, Number* panel) const {
+  constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
+  std::array<Number, kMostRows * kLine> lines;
+  std::array<const std::byte*, kMostRows> starts{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    Number* line = lines.data() + row * kLine;
+    join_row(places[row], line);
+    std::fill(line + shape_.taps() * cut_.tap, line + cut_.numbers, Number{});
+    starts[row] = bytes_of(line);
+  }
+  form_->weave[rows - 1]({.rows = starts.data(), .vectors = cut_.numbers / kEach, .panel = bytes_of(panel)});
+}
+
+}  // namespace kinglet::engine::kernels::woven
