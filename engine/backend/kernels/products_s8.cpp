@@ -61,7 +61,7 @@ struct Cut {
 
 LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
   const std::size_t outputs = cut.blocks * form.block;
-  return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers * form.weight_bytes};
+  return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers};
 }
 
 class ProductsS8 final : public Kernel {
@@ -126,12 +126,7 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
         const std::size_t k = tap * channels + channel;
         const std::size_t run = k < in_runs ? form_->run : cut_.numbers - in_runs;
         const std::size_t first = k / form_->run * form_->run;
-        const std::size_t place = of_block + first * form_->block + output % form_->block * run + k - first;
-        if (form_->weight_bytes == 1) {
-          to.weights[place] = weight;
-        } else {
-          reinterpret_cast<std::int16_t*>(to.weights.data())[place] = static_cast<std::int16_t>(int{weight});
-        }
+        to.weights[of_block + first * form_->block + output % form_->block * run + k - first] = weight;
         sum += weight;
       }
     }
@@ -268,7 +263,7 @@ void ProductsS8::fill_up(products::Product& product) const {
 void ProductsS8::multiply(products::Product& product, const Blocks& blocks) const {
   const std::size_t first = blocks.begin * form_->block;
   product.numbers = cut_.numbers;
-  product.weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes;
+  product.weights = layer_.weights.data() + first * cut_.numbers;
   product.bias = layer_.bias.data() + first * form_->bias_lanes;
   product.factors = layer_.factors.data() + first;
   product.bounds = &bounds_;
@@ -281,7 +276,7 @@ void ProductsS8::multiply(products::Product& product, const Blocks& blocks) cons
 void ProductsS8::multiply_last(products::Product& product) const {
   const std::size_t behind = product.blocks * form_->block;
   const std::size_t first = (cut_.blocks - 1) * form_->block;
-  product.weights = layer_.weights.data() + first * cut_.numbers * form_->weight_bytes;
+  product.weights = layer_.weights.data() + first * cut_.numbers;
   product.bias = layer_.bias.data() + first * form_->bias_lanes;
   product.factors = layer_.factors.data() + first;
   product.blocks = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the kernel of 8-bit products for processors with AVX2: six rows by sixteen outputs, two numbers a
-// product of 16 bits. Rows are widened once for all outputs, weights when they are packed. Products of bytes
+// product of 16 bits. Rows are widened once for all outputs, weights each time that they are read. Products of bytes
 // (VPMADDUBSW) would be cut at 16 bits. Compiled for them (engine/CMakeLists.txt).
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -24,6 +24,10 @@ __m256i run_of(const std::int16_t* from) {
   return _mm256_set1_epi32(both);
 }
 
+__m256i widened(const std::int8_t* from) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+
 template <std::size_t kCount>
 struct Rows {
   alignas(32) std::int16_t numbers[kCount][kMostNumbers + kOfRegister];
@@ -31,18 +35,17 @@ struct Rows {
   explicit Rows(const Product& of) {
     for (std::size_t row = 0; row < kCount; ++row) {
       for (std::size_t k = 0; k < of.numbers; k += kOfRegister) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(of.rows[row] + k));
-        _mm256_store_si256(reinterpret_cast<__m256i*>(numbers[row] + k), _mm256_cvtepi8_epi16(bytes));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(numbers[row] + k), widened(of.rows[row] + k));
       }
     }
   }
 
-  void multiply(std::size_t count, const std::int16_t* weights, __m256i (&sums)[kCount][kRegisters]) const {
+  void multiply(std::size_t count, const std::int8_t* weights, __m256i (&sums)[kCount][kRegisters]) const {
     for (std::size_t k = 0; k < count; k += kRun, weights += kRun * kBlock) {
       __m256i factors[kRegisters];
       KINGLET_UNROLL
       for (std::size_t i = 0; i < kRegisters; ++i)
-        factors[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + i * kOfRegister));
+        factors[i] = widened(weights + i * kOfRegister);
       KINGLET_UNROLL
       for (std::size_t row = 0; row < kCount; ++row) {
         const __m256i both = run_of(numbers[row] + k);
@@ -57,7 +60,6 @@ struct Rows {
 template <std::size_t kCount>
 void multiply_rows(const Product& of) {
   const Rows<kCount> rows(of);
-  const auto* weights = reinterpret_cast<const std::int16_t*>(of.weights);
   const Avx2Levels levels(*of.bounds);
   for (std::size_t block = 0; block < of.blocks; ++block) {
     const std::size_t first = block * kBlock;
@@ -68,7 +70,7 @@ void multiply_rows(const Product& of) {
       for (std::size_t i = 0; i < kRegisters; ++i)
         sums[row][i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(of.bias + first) + i);
     }
-    rows.multiply(of.numbers, weights + first * of.numbers, sums);
+    rows.multiply(of.numbers, of.weights + first * of.numbers, sums);
     KINGLET_UNROLL
     for (std::size_t row = 0; row < kCount; ++row)
       levels.store(sums[row][0], sums[row][1], of.factors + first, of.outputs[row] + first);
@@ -88,7 +90,6 @@ constexpr Form kAvx2{.block = kBlock,
                      .step = kRun,
                      .bias_lanes = 1,
                      .rows = kMostRows,
-                     .weight_bytes = sizeof(std::int16_t),
                      .most_numbers = kMostNumbers,
                      .multiply = multiply};
 

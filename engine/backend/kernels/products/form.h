@@ -20,7 +20,7 @@ struct Product {
   const std::int8_t* rows[kMostRows];
   std::int8_t* outputs[kMostRows];  // the first block's of each row; the others stand behind it
   std::size_t numbers;              // of a row, a multiple of the form's `step`; those too many meet weights of zero
-  // [blocks][numbers / run][block][run], of the form's bytes; numbers that fill no run are a shorter one. As many bytes
+  // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one. As many bytes
   // behind them may be read as there are behind any packed piece.
   const std::int8_t* weights;
   const std::int32_t* bias;  // [blocks][block][bias_lanes], the first of them
@@ -35,7 +35,6 @@ struct Form {
   std::size_t step;                                         // a row's numbers are multiples of
   std::size_t bias_lanes;                                   // numbers that a sum begins as
   std::size_t rows = kRows;                                 // at once
-  std::size_t weight_bytes = 1;                             // of a weight: 2 for numbers of 16 bits
   std::size_t most_numbers = static_cast<std::size_t>(-1);  // of a row
   void (*multiply)(const Product&);
 };
