@@ -79,7 +79,7 @@ class Woven final : public Kernel {
   struct Panel {
     std::size_t first = 0, rows = 0;  // pixels of the output
     std::size_t group = 0;
-    const Number* numbers = nullptr;
+    woven::LaidRows<Number> laid;
   };
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
@@ -170,28 +170,32 @@ template <typename Number>
 void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::size_t chunk) const {
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
   const std::size_t first = cut_.first_row(index);
-  Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
-  if (shape_.groups > 1) {
-    return rows_.for_groups(borders.input, first, panel.rows, cut_.first_of(chunk, shape_.groups),
-                            cut_.first_of(chunk + 1, shape_.groups), numbers.data(), [&](std::size_t group) {
-                              panel.group = group;
-                              multiply(borders, panel, 0, cut_.blocks);
-                            });
+  const std::size_t rows = cut_.first_row(index + 1) - first;
+  const auto in_input = rows_.in_input(borders.input, first, rows);
+  Panel panel{.first = first, .rows = rows, .laid = in_input.value_or(rows_.in_panel(numbers.data()))};
+  if (shape_.groups == 1) {
+    if (!in_input) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
+    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
   }
-  if (cut_.in_place) {
-    panel.numbers = borders.input + first * cut_.numbers;
-  } else {
-    rows_.fill(rows_.places_of(borders.input, first, panel.rows), panel.rows, numbers.data());
-  }
-  multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
+  const auto take = [&](std::size_t group) {
+    panel.group = group;
+    if (in_input) panel.laid.numbers = in_input->numbers + group * cut_.channels;
+    multiply(borders, panel, 0, cut_.blocks);
+  };
+  const std::size_t end = cut_.first_of(chunk + 1, shape_.groups);
+  std::size_t group = cut_.first_of(chunk, shape_.groups);
+  if (!in_input) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
+  for (; group < end; ++group) take(group);
 }
 
 template <typename Number>
 woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t block) const {
   const std::size_t first = cut_.vectors_before(block) * cut_.tile.lanes;
-  return {.panel = panel.numbers,
-          .row_step = cut_.tile.together == 1 ? cut_.numbers : 0,
-          .parts = cut_.numbers / cut_.tile.together,
+  return {.panel = panel.laid.numbers,
+          .row_step = panel.laid.step,
+          .runs = panel.laid.runs.data(),
+          .run_count = panel.laid.runs.size(),
+          .parts = panel.laid.run_numbers / cut_.tile.together,
           .weights = weights_ + panel.group * cut_.packed_numbers() + first * cut_.numbers,
           .bias = bias_.data() + panel.group * cut_.vectors * cut_.tile.lanes + first,
           .blocks = 1,

@@ -3,6 +3,8 @@
 // so that rows are read where they lie and nothing is woven. Six rows by sixteen outputs take twelve of the sixteen
 // registers, their factors two: what fits as a whole. Compiled for them (engine/CMakeLists.txt).
 #if defined(__x86_64__)
+#include <utility>
+
 #include "engine/backend/kernels/vectors/avx2.h"
 #include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/woven/form.h"
@@ -27,17 +29,26 @@ struct Block {
   }
 
   void multiply(const Product<float>& of, const float* weights) {
-    const float* numbers = of.panel;
-    for (std::size_t k = 0; k < of.parts; ++k, ++numbers, weights += kWidth) {
+    for (std::size_t run = 0; run < of.run_count; ++run, weights += of.parts * kWidth)
+      multiply_run(of, of.panel + of.runs[run], weights);
+  }
+
+  // Three rows have a pointer: with one for each there would be more than registers.
+  void multiply_run(const Product<float>& of, const float* numbers, const float* weights) {
+    constexpr std::size_t kOfPointer = 3;
+    const float* rows[(kRows + kOfPointer - 1) / kOfPointer];
+    for (const float*& three : rows) three = std::exchange(numbers, numbers + kOfPointer * of.row_step);
+    for (const float* end = rows[0] + of.parts; rows[0] != end; weights += kWidth) {
       V factors[kVectors];
       KINGLET_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) factors[v] = Avx2::load(weights + v * Avx2::kLanes);
       KINGLET_UNROLL
       for (std::size_t row = 0; row < kRows; ++row) {
-        const V number = Avx2::set(numbers[row * of.row_step]);
+        const V number = Avx2::set(rows[row / kOfPointer][row % kOfPointer * of.row_step]);
         KINGLET_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] = Avx2::fma(number, factors[v], sums[row][v]);
       }
+      for (const float*& three : rows) ++three;
     }
   }
 
@@ -61,7 +72,7 @@ template <std::size_t kVectors, std::size_t kRows>
 void multiply(const Product<float>& of) {
   using B = Block<kVectors, kRows>;
   const float* weights = of.weights;
-  for (std::size_t block = 0; block < of.blocks; ++block, weights += of.parts * B::kWidth) {
+  for (std::size_t block = 0; block < of.blocks; ++block, weights += of.run_count * of.parts * B::kWidth) {
     const std::size_t first = block * B::kWidth;
     B sums;
     sums.each([&](B::V, std::size_t, std::size_t at) { return Avx2::load(of.bias + first + at); });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the kernel of woven rows (woven.cpp) reads: the numbers under the windows of a panel's pixels, brought
-// together as its form wants them, woven or one row behind the other.
+// Why: what the kernel of woven rows (woven.cpp) reads: the numbers under the windows of a panel's pixels, where they
+// lie or brought together as its form wants them, woven or one row behind the other.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,15 @@ void copy_eights(const Number* from, std::size_t count, Number* to) {
   for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
 }
 
+// Rows of a panel: each `step` numbers behind the one before, of runs (woven::Product).
+template <typename Number>
+struct LaidRows {
+  const Number* numbers;
+  std::size_t step;
+  std::span<const std::size_t> runs;
+  std::size_t run_numbers;
+};
+
 template <typename Number>
 class PanelRows {
  public:
@@ -50,7 +60,25 @@ class PanelRows {
   using Places = std::array<Place, kMostRows>;  // of a panel
 
   PanelRows(const ConvolutionShape& shape, const Cut& cut, const Form<Number>& form)
-      : shape_(shape), cut_(cut), form_(&form), padding_(shape.input_channels + kCopied) {}
+      : shape_(shape),
+        cut_(cut),
+        form_(&form),
+        inner_(inner_columns(shape)),
+        runs_(runs_in_input()),
+        padding_(shape.input_channels + kCopied) {}
+
+  // Of `rows` pixels of the output from `first` on, in the first group, as they lie in the input: of one line, and of
+  // windows that lie in it as a whole.
+  [[nodiscard]] std::optional<LaidRows<Number>> in_input(const Number* input, std::size_t first,
+                                                         std::size_t rows) const;
+  // As fill() and for_groups() leave them.
+  [[nodiscard]] LaidRows<Number> in_panel(const Number* panel) const {
+    static constexpr std::array<std::size_t, 1> kOne{};
+    return {.numbers = panel,
+            .step = cut_.tile.together == 1 ? cut_.numbers : 0,
+            .runs = kOne,
+            .run_numbers = cut_.numbers};
+  }
 
   // Of `rows` pixels of the output from `first` on.
   [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
@@ -66,6 +94,10 @@ class PanelRows {
   // Of a panel's rows, tap by tap; the padding's where there is no pixel.
   using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
 
+  [[nodiscard]] std::size_t line_size() const { return shape_.input_width * shape_.input_channels; }
+  // Taps of a line are one run where they lie side by side.
+  [[nodiscard]] bool taps_are_runs() const { return shape_.groups > 1 || shape_.window.dilation_width > 1; }
+  [[nodiscard]] std::vector<std::size_t> runs_in_input() const;
   [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
   void gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
@@ -79,8 +111,42 @@ class PanelRows {
   ConvolutionShape shape_;
   Cut cut_;
   const Form<Number>* form_;
+  InnerColumns inner_;
+  std::vector<std::size_t> runs_;
   std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
 };
+
+template <typename Number>
+std::vector<std::size_t> PanelRows<Number>::runs_in_input() const {
+  const xnn::Window& window = shape_.window;
+  std::vector<std::size_t> runs;
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+    for (std::size_t tap = 0; tap < (taps_are_runs() ? window.kernel_width : 1); ++tap)
+      runs.push_back(tap_row * window.dilation_height * line_size() +
+                     tap * window.dilation_width * shape_.input_channels);
+  }
+  return runs;
+}
+
+template <typename Number>
+std::optional<LaidRows<Number>> PanelRows<Number>::in_input(const Number* input, std::size_t first,
+                                                            std::size_t rows) const {
+  if (cut_.tile.together > 1) return std::nullopt;
+  if (cut_.in_place) return in_panel(input + first * cut_.numbers);
+  const xnn::Window& window = shape_.window;
+  const std::size_t column = first % shape_.output_width;
+  if (column < inner_.begin || column + rows > inner_.end) return std::nullopt;
+  const std::size_t line = first / shape_.output_width;
+  const std::size_t top = line % shape_.output_height * window.stride_height;
+  const std::size_t bottom = top + (window.kernel_height - 1) * window.dilation_height;
+  if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return std::nullopt;
+  const std::size_t from = line / shape_.output_height * shape_.input_height + top - window.pad_top;
+  return LaidRows<Number>{
+      .numbers = input + from * line_size() + (column * window.stride_width - window.pad_left) * shape_.input_channels,
+      .step = window.stride_width * shape_.input_channels,
+      .runs = runs_,
+      .run_numbers = cut_.channels * (taps_are_runs() ? 1 : window.kernel_width)};
+}
 
 template <typename Number>
 template <typename Take>
@@ -207,12 +273,11 @@ void PanelRows<Number>::join_row(const Place& place, Number* line) const {
                         place.left >= window.pad_left && right < window.pad_left + shape_.input_width;
   if (!is_whole) return join_row_at_border(place, line);
   const std::size_t channels = shape_.input_channels;
-  const std::size_t line_size = shape_.input_width * channels;
   const Number* from =
-      place.image + (place.top - window.pad_top) * line_size + (place.left - window.pad_left) * channels;
+      place.image + (place.top - window.pad_top) * line_size() + (place.left - window.pad_left) * channels;
   for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
     copy_eights(from, window.kernel_width * channels, line);
-    from += window.dilation_height * line_size;
+    from += window.dilation_height * line_size();
     line += window.kernel_width * channels;
   }
 }
