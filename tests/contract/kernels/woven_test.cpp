@@ -61,10 +61,32 @@ void expect_remainders(const Numbers& numbers) {
   }
 }
 
+// Lines longer than any panel, in the middle of which windows lie in the input as a whole; two images of them.
+void expect_long_lines(const Numbers& numbers) {
+  Random random(5);
+  for (const std::size_t groups : {1, 3}) {
+    for (const auto& [stride, dilation, pad] : {std::array{1U, 1U, 1U}, {2U, 1U, 1U}, {1U, 2U, 2U}, {2U, 1U, 0U}}) {
+      const xnn::Window window = square_window(3, stride, pad, dilation);
+      const Layer layer = finished(random,
+                                   {.batch = 2,
+                                    .input_height = 7,
+                                    .input_width = 41,
+                                    .input_channels = groups * 5,
+                                    .output_channels = groups * (numbers.lanes + 3),
+                                    .groups = groups,
+                                    .window = window},
+                                   true, stride == 1, {.min = 0});
+      numbers.expect(layer, static_cast<int>(stride));
+    }
+  }
+}
+
 constexpr Numbers kFloats{.lanes = 4, .expect = expect_bits};
 
 TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kFloats); }
 TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kFloats); }
+
+TEST(Woven, ReadsWindowsOfLongLines) { expect_long_lines(kFloats); }
 
 TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
   Random random(1);
@@ -102,6 +124,7 @@ constexpr Numbers kHalves{.lanes = 8, .expect = expect_halves};
 
 TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kHalves); }
 TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
+TEST(WovenHalf, ReadsWindowsOfLongLines) { expect_long_lines(kHalves); }
 
 // Sums of -0, as of the numbers that were too small.
 TEST(WovenHalf, EndsWithTheZeroThatTheProcessorHasOfTwo) {

@@ -44,8 +44,7 @@ struct Rows {
     for (std::size_t k = 0; k < count; k += kRun, weights += kRun * kBlock) {
       __m256i factors[kRegisters];
       KINGLET_UNROLL
-      for (std::size_t i = 0; i < kRegisters; ++i)
-        factors[i] = widened(weights + i * kOfRegister);
+      for (std::size_t i = 0; i < kRegisters; ++i) factors[i] = widened(weights + i * kOfRegister);
       KINGLET_UNROLL
       for (std::size_t row = 0; row < kCount; ++row) {
         const __m256i both = run_of(numbers[row] + k);
