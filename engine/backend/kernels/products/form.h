@@ -20,8 +20,8 @@ struct Product {
   const std::int8_t* rows[kMostRows];
   std::int8_t* outputs[kMostRows];  // the first block's of each row; the others stand behind it
   std::size_t numbers;              // of a row, a multiple of the form's `step`; those too many meet weights of zero
-  // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one. As many bytes
-  // behind them may be read as there are behind any packed piece.
+  // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one. As many bytes behind them may be
+  // read as there are behind any packed piece.
   const std::int8_t* weights;
   const std::int32_t* bias;  // [blocks][block][bias_lanes], the first of them
   const float* factors;      // [blocks][block]

@@ -46,8 +46,8 @@ template <typename Number>
 struct Product {
   const Number* panel;
   std::size_t row_step;  // numbers from one row of the panel to the next; 0: they are woven
-  const std::size_t*
-      runs;  // of a row: how many numbers behind its first one each begins; one alone where rows are woven
+  // Of a row: how many numbers behind its first one each begins. One alone where rows are woven.
+  const std::size_t* runs;
   std::size_t run_count;
   std::size_t parts;      // numbers of a run, in those that are woven as one
   const Number* weights;  // [blocks][numbers][vectors][lanes]
