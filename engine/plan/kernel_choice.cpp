@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <format>
 
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/op.h"
@@ -110,8 +111,30 @@ std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> n
   return inputs;
 }
 
+std::string ChosenKernel::name() const {
+  return behind == nullptr ? std::string(row->name) : std::format("{}+{}", row->name, behind->name);
+}
+
+std::optional<ChosenKernel> in_bands(const Graph& graph, NodeId pixels, const ChosenKernel& of_pixels, NodeId windows,
+                                     const ChosenKernel& of_windows) {
+  const ValueId between = graph.node(pixels).outputs.front();
+  if (of_pixels.half != of_windows.half || !graph.has_single_use(between) ||
+      graph.consumers(between).front() != windows)
+    return std::nullopt;
+  const std::optional<kernels::Work> first = work_of(graph, std::array{pixels}, of_pixels);
+  const std::optional<kernels::Work> second = work_of(graph, std::array{windows}, of_windows);
+  if (!first || !second) return std::nullopt;
+  const auto offer = kernels::offer_in_bands({of_pixels.row, *first}, {of_windows.row, *second});
+  if (!offer) return std::nullopt;
+  return ChosenKernel{.row = of_pixels.row, .offer = *offer, .half = of_pixels.half, .behind = of_windows.row};
+}
+
 std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
                                              const ChosenKernel& chosen, PackedWeights& weights) {
+  if (chosen.behind != nullptr) {
+    return kernels::make_in_bands({chosen.row, work_of(graph, nodes.first(1), chosen).value()},
+                                  {chosen.behind, work_of(graph, nodes.last(1), chosen).value()}, weights);
+  }
   return chosen.row->make(work_of(graph, nodes, chosen).value(), weights);
 }
 

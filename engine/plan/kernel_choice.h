@@ -27,7 +27,10 @@ struct KernelWishes {
 struct ChosenKernel {
   const kernels::KernelRow* row = nullptr;
   kernels::Offer offer;
-  bool half = false;  // it reads and writes float16
+  bool half = false;                           // it reads and writes float16
+  const kernels::KernelRow* behind = nullptr;  // of a second node, which runs with the first in bands of rows
+
+  [[nodiscard]] std::string name() const;
 };
 
 // The cheapest of those forced that have an offer; else the cheapest of all that costs less than XNNPACK. Nothing:
@@ -46,7 +49,13 @@ struct ChosenKernel {
 [[nodiscard]] std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition,
                                                         const ChosenKernel& chosen);
 
-// What the kernel of `nodes` (one, or one and its addition) reads, in its order; a value may stand there twice.
+// The kernels of a layer of single pixels and the depthwise one that alone reads it, in bands; nothing where that is
+// not worth it. Pure.
+[[nodiscard]] std::optional<ChosenKernel> in_bands(const Graph& graph, NodeId pixels, const ChosenKernel& of_pixels,
+                                                   NodeId windows, const ChosenKernel& of_windows);
+
+// What the kernel of `nodes` (one, or one and its addition, or two in bands) reads, in its order; a value may stand
+// there twice.
 [[nodiscard]] std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes);
 
 // Packs into `weights`, which outlives the kernel. Own bug: for nodes that no kernel was chosen for.

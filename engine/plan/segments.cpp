@@ -65,7 +65,8 @@ bool is_half(SubgraphBuilder& probe, const Graph& graph, NodeId id, const PlanOp
          lower_node(probe, graph, id, xnn::Floats::kHalf).value_or(false);
 }
 
-// What runs as one: a node, or a node of a kernel with the addition at its end, which stands where the addition does.
+// What runs as one: a node, or a node of a kernel with the addition at its end or with the depthwise layer that reads
+// it, and stands where the second does.
 struct Unit {
   std::vector<NodeId> nodes;
   bool lowered = false;
@@ -95,6 +96,38 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
       unit = {.nodes = {id}, .lowered = true, .half = unit.half};
     }
     lowered.erase(addition);
+  }
+  std::erase_if(units, [](const Unit& unit) { return unit.nodes.empty(); });
+  return units;
+}
+
+// Kernels of a wide layer and of the depthwise one behind it run in bands. Of the second XNNPACK may be a little
+// quicker, which the memory of the value between outweighs.
+std::vector<Unit> join_bands(const Graph& graph, const Layouts& layouts, std::vector<Unit> units,
+                             const PlanOptions& options) {
+  constexpr double kMostCost = 1.25;
+  std::map<NodeId, std::size_t> alone;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i].nodes.size() == 1) alone.emplace(units[i].nodes.front(), i);
+  }
+  for (Unit& unit : units) {
+    if (!unit.kernel || unit.nodes.size() != 1) continue;
+    const NodeId id = unit.nodes.front();
+    const ValueId result = graph.node(id).outputs.front();
+    const auto reader = graph.has_single_use(result) ? alone.find(graph.consumers(result).front()) : alone.end();
+    if (reader == alone.end()) continue;
+    Unit& second = units[reader->second];
+    std::optional<ChosenKernel> kernel = second.kernel;
+    if (!kernel && second.lowered && !second.half) {
+      KernelWishes wishes = options.kernels;
+      wishes.cost_of_xnnpack = kMostCost;
+      kernel = choose_kernel(graph, layouts, reader->first, wishes);
+    }
+    const auto both = kernel ? in_bands(graph, id, *unit.kernel, reader->first, *kernel) : std::nullopt;
+    if (!both) continue;
+    second = {.nodes = {id, reader->first}, .half = both->half, .kernel = both};
+    alone.erase(reader);
+    unit.nodes.clear();
   }
   std::erase_if(units, [](const Unit& unit) { return unit.nodes.empty(); });
   return units;
@@ -216,7 +249,8 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = computes_so, .kernel = kernel});
     if (!reason.empty() && !units.back().kernel) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
-  units = leave_borders(graph, join_additions(graph, layouts, std::move(units), options.kernels));
+  units = join_additions(graph, layouts, std::move(units), options.kernels);
+  units = leave_borders(graph, join_bands(graph, layouts, std::move(units), options));
 
   const std::vector<std::size_t> levels = assign_levels(graph, units);
   std::map<std::size_t, std::vector<Unit>> by_level;

@@ -60,9 +60,8 @@ std::size_t room_beside(const Needs& needs, std::int64_t limit) {
 
 std::optional<KernelInfo> kernel_info(const Step& step) {
   if (!step.kernel) return std::nullopt;
-  return KernelInfo{.name = std::string(step.kernel->row->name),
-                    .cost = step.kernel->offer.cost,
-                    .packed_bytes = step.kernel->offer.packed_bytes};
+  return KernelInfo{
+      .name = step.kernel->name(), .cost = step.kernel->offer.cost, .packed_bytes = step.kernel->offer.packed_bytes};
 }
 
 // What the bytes of an input or output mean, where the graph says it.

@@ -50,6 +50,24 @@ struct KernelRow {
   std::unique_ptr<Kernel> (*make)(const Work& work, PackedWeights& weights) = nullptr;
 };
 
+// A layer and the kernel that was chosen for it.
+struct Layered {
+  const KernelRow* row = nullptr;
+  Work work;
+};
+
+// Two kernels that run in turns, band by band (engine/backend/bands.h, kernels/bands.cpp): `windows` reads what
+// `pixels` gives, and nothing else. Nothing: they are not of single pixels and depthwise, or it is not worth it.
+[[nodiscard]] std::optional<Offer> offer_in_bands(const Layered& pixels, const Layered& windows);
+// For what it has an offer for. The bits are those of the two kernels one after the other.
+[[nodiscard]] std::unique_ptr<Kernel> make_in_bands(const Layered& pixels, const Layered& windows,
+                                                    PackedWeights& weights);
+
+// In so many, whatever that is worth: for tests.
+[[nodiscard]] std::optional<Offer> offer_in_bands(const Layered& pixels, const Layered& windows, std::size_t count);
+[[nodiscard]] std::unique_ptr<Kernel> make_in_bands(const Layered& pixels, const Layered& windows, std::size_t count,
+                                                    PackedWeights& weights);
+
 // The rows of kernels.def.
 [[nodiscard]] std::span<const KernelRow* const> all_kernels();
 

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/backend/bands.h"
 #include "engine/backend/layout.h"
 #include "engine/backend/xnnpack/checks.h"
 #include "engine/graph/graph.h"
@@ -266,6 +267,7 @@ class SubgraphBuilder {
   [[nodiscard]] std::vector<std::size_t> may_lie_over(std::size_t node) const;
   [[nodiscard]] Result<void> define_all();
   [[nodiscard]] std::size_t bands_at(std::size_t node) const;
+  [[nodiscard]] Between between_of(const Layer& pixels, const Layer& windows) const;
   [[nodiscard]] Result<void> define_layer(const Layer& layer);
   [[nodiscard]] Result<void> define_in_bands(const Layer& pixels, const Layer& windows, NodeId of_windows,
                                              std::size_t bands);

@@ -115,15 +115,13 @@ inline const KernelRow& row_named(std::string_view name) {
 // kOver: the output lies over the first input, as the kernel has to offer for that.
 enum class Lies { kApart, kOver };
 
-inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
-                               const std::vector<std::span<const std::byte>>& inputs, std::size_t output_bytes,
-                               int threads, Lies lies = Lies::kApart) {
-  const auto offer = row.offer(work);
-  if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
-  if (lies == Lies::kOver && !offer->writes_over)
-    throw std::runtime_error(std::format("{} does not write over its input", row.name));
+using Inputs = std::vector<std::span<const std::byte>>;
+using MakeKernel = std::function<std::unique_ptr<Kernel>(PackedWeights& weights)>;
+
+inline TensorBuffer run_made(std::string_view name, const Offer& offer, const MakeKernel& make, const Inputs& inputs,
+                             std::size_t output_bytes, int threads, Lies lies = Lies::kApart) {
   GuardedWeights packed;
-  const auto kernel = row.make(work, packed);
+  const auto kernel = make(packed);
   const auto pool = ThreadPool::make(threads).value();
   const GuardedMemory output(output_bytes);
   std::list<GuardedMemory> given;
@@ -134,16 +132,26 @@ inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
     std::ranges::copy(input, place.begin());
     from.emplace_back(place);
   }
-  const GuardedMemory scratch(offer->scratch_bytes);
+  const GuardedMemory scratch(offer.scratch_bytes);
   std::ranges::fill(scratch.bytes(), std::byte{0xFF});  // every one is no number
   const std::array to{output.bytes()};
   kernel->run(from, to, scratch.bytes(), pool->get());
   EXPECT_TRUE(output.is_untouched_around() && scratch.is_untouched_around() && packed.are_untouched_around() &&
               std::ranges::all_of(given, &GuardedMemory::is_untouched_around))
-      << row.name << " writes where it has nothing to write";
+      << name << " writes where it has nothing to write";
   TensorBuffer found(output_bytes);
   std::ranges::copy(output.bytes(), found.data());
   return found;
+}
+
+inline TensorBuffer run_kernel(const KernelRow& row, const Work& work, const Inputs& inputs, std::size_t output_bytes,
+                               int threads, Lies lies = Lies::kApart) {
+  const auto offer = row.offer(work);
+  if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
+  if (lies == Lies::kOver && !offer->writes_over)
+    throw std::runtime_error(std::format("{} does not write over its input", row.name));
+  const auto make = [&](PackedWeights& weights) { return row.make(work, weights); };
+  return run_made(row.name, *offer, make, inputs, output_bytes, threads, lies);
 }
 
 inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1, Lies lies = Lies::kApart) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine of 512 MB runs the camera's other programs as well: loading and running the bird model peaks below 34 MB of
-// 10^6 bytes (VmHWM, in the tests' build of a program of little else: 31.9 with AVX-512, 33.5 with AVX2 alone, where the
-// widest value is there as a whole; a release of `kinglet bench` is to have 32): the weights are not in memory twice, as
-// read and as packed. One model a process, or the peak is not its own.
+// A machine of 512 MB runs the camera's other programs as well: loading and running the bird model peaks below 33 MB of
+// 10^6 bytes (VmHWM, in the tests' build of a program of little else: 31.9 with AVX-512, by the plan 0.6 more without any
+// kernel of our own; a release of `kinglet bench` is to have 32): the weights are not in memory twice, as read and as
+// packed, nor the widest value as a whole. One model a process, or the peak is not its own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ double peak_bytes() {
   return 0;
 }
 
-TEST(PeakMemory, OfTheBirdModelIsBelow34Megabytes) {
+TEST(PeakMemory, OfTheBirdModelIsBelow33Megabytes) {
   if (KINGLET_MEMORY_IS_OURS == 0) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   KINGLET_NEEDS_CORPUS();
   auto session = Session::open(testing::corpus() / "models" / "bird_mobilenetv2_fp32.onnx", {});
@@ -47,7 +47,7 @@ TEST(PeakMemory, OfTheBirdModelIsBelow34Megabytes) {
   if (peak == 0) GTEST_SKIP() << "no VmHWM in /proc/self/status";
   // At least the packed weights: else this looks at something else.
   EXPECT_GT(peak, 14e6);
-  EXPECT_LT(peak, 34e6);
+  EXPECT_LT(peak, 33e6);
 }
 
 }  // namespace
