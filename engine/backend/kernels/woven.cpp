@@ -171,21 +171,26 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
   const std::size_t first = cut_.first_row(index);
   const std::size_t rows = cut_.first_row(index + 1) - first;
-  const auto in_input = rows_.in_input(borders.input, first, rows);
-  Panel panel{.first = first, .rows = rows, .laid = in_input.value_or(rows_.in_panel(numbers.data()))};
+  Panel panel{.first = first, .rows = rows, .laid = rows_.in_panel(numbers.data())};
+  bool lies = false;
+  if (cut_.tile.together == 1) {
+    const auto in_input = rows_.in_input(borders.input, first, rows);
+    lies = in_input.has_value();
+    if (lies) panel.laid = *in_input;
+  }
   if (shape_.groups == 1) {
-    if (!in_input) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
+    if (!lies) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
     return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
   }
   const auto take = [&](std::size_t group) {
     panel.group = group;
-    if (in_input) panel.laid.numbers = in_input->numbers + group * cut_.channels;
     multiply(borders, panel, 0, cut_.blocks);
   };
   const std::size_t end = cut_.first_of(chunk + 1, shape_.groups);
   std::size_t group = cut_.first_of(chunk, shape_.groups);
-  if (!in_input) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
-  for (; group < end; ++group) take(group);
+  if (!lies) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
+  panel.laid.numbers += group * cut_.channels;
+  for (; group < end; ++group, panel.laid.numbers += cut_.channels) take(group);
 }
 
 template <typename Number>

@@ -68,7 +68,7 @@ class PanelRows {
         padding_(shape.input_channels + kCopied) {}
 
   // Of `rows` pixels of the output from `first` on, in the first group, as they lie in the input: of one line, and of
-  // windows that lie in it as a whole.
+  // windows that lie in it as a whole. For forms that weave no rows.
   [[nodiscard]] std::optional<LaidRows<Number>> in_input(const Number* input, std::size_t first,
                                                          std::size_t rows) const;
   // As fill() and for_groups() leave them.
@@ -131,14 +131,13 @@ std::vector<std::size_t> PanelRows<Number>::runs_in_input() const {
 template <typename Number>
 std::optional<LaidRows<Number>> PanelRows<Number>::in_input(const Number* input, std::size_t first,
                                                             std::size_t rows) const {
-  if (cut_.tile.together > 1) return std::nullopt;
   if (cut_.in_place) return in_panel(input + first * cut_.numbers);
   const xnn::Window& window = shape_.window;
   const std::size_t column = first % shape_.output_width;
   if (column < inner_.begin || column + rows > inner_.end) return std::nullopt;
   const std::size_t line = first / shape_.output_width;
   const std::size_t top = line % shape_.output_height * window.stride_height;
-  const std::size_t bottom = top + (window.kernel_height - 1) * window.dilation_height;
+  const std::size_t bottom = top + std::size_t{window.kernel_height - 1} * window.dilation_height;
   if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return std::nullopt;
   const std::size_t from = line / shape_.output_height * shape_.input_height + top - window.pad_top;
   return LaidRows<Number>{
