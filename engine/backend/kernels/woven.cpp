@@ -79,7 +79,8 @@ class Woven final : public Kernel {
   struct Panel {
     std::size_t first = 0, rows = 0;  // pixels of the output
     std::size_t group = 0;
-    woven::LaidRows<Number> laid;
+    const Number* numbers = nullptr;
+    const woven::Laid* laid = nullptr;
   };
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
@@ -171,15 +172,14 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
   const std::size_t first = cut_.first_row(index);
   const std::size_t rows = cut_.first_row(index + 1) - first;
-  Panel panel{.first = first, .rows = rows, .laid = rows_.in_panel(numbers.data())};
-  bool lies = false;
-  if (cut_.tile.together == 1) {
-    const auto in_input = rows_.in_input(borders.input, first, rows);
-    lies = in_input.has_value();
-    if (lies) panel.laid = *in_input;
+  Panel panel{.first = first, .rows = rows, .numbers = numbers.data(), .laid = rows_.in_panel()};
+  const Number* const lying = cut_.tile.together == 1 ? rows_.find(borders.input, first, rows) : nullptr;
+  if (lying != nullptr) {
+    panel.numbers = lying;
+    panel.laid = rows_.in_input();
   }
   if (shape_.groups == 1) {
-    if (!lies) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
+    if (lying == nullptr) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
     return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
   }
   const auto take = [&](std::size_t group) {
@@ -188,19 +188,17 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   };
   const std::size_t end = cut_.first_of(chunk + 1, shape_.groups);
   std::size_t group = cut_.first_of(chunk, shape_.groups);
-  if (!lies) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
-  panel.laid.numbers += group * cut_.channels;
-  for (; group < end; ++group, panel.laid.numbers += cut_.channels) take(group);
+  if (lying == nullptr) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
+  panel.numbers += group * cut_.channels;
+  for (; group < end; ++group, panel.numbers += cut_.channels) take(group);
 }
 
 template <typename Number>
 woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t block) const {
   const std::size_t first = cut_.vectors_before(block) * cut_.tile.lanes;
-  return {.panel = panel.laid.numbers,
-          .row_step = panel.laid.step,
-          .runs = panel.laid.runs.data(),
-          .run_count = panel.laid.runs.size(),
-          .parts = panel.laid.run_numbers / cut_.tile.together,
+  return {.panel = panel.numbers,
+          .laid = panel.laid,
+          .parts = cut_.numbers / cut_.tile.together,
           .weights = weights_ + panel.group * cut_.packed_numbers() + first * cut_.numbers,
           .bias = bias_.data() + panel.group * cut_.vectors * cut_.tile.lanes + first,
           .blocks = 1,

@@ -24,7 +24,7 @@ void multiply_woven(const Product<typename Simd::Number>& of) {
   do {
     const std::size_t some = parts - done < kMostParts ? parts - done : kMostParts;
     form.multiply[kVectors - 1][kTiles - 1]({.panel = of.tiles + done * kTiles * kEach,
-                                             .row_step = 0,
+                                             .laid = nullptr,
                                              .parts = some,
                                              .weights = of.weights + done * kEach * kRow,
                                              .bias = kNothing,

@@ -29,22 +29,22 @@ struct Block {
   }
 
   void multiply(const Product<float>& of, const float* weights) {
-    for (std::size_t run = 0; run < of.run_count; ++run, weights += of.parts * kWidth)
-      multiply_run(of, of.panel + of.runs[run], weights);
+    for (std::size_t run = 0; run < of.laid->run_count; ++run, weights += of.laid->run_numbers * kWidth)
+      multiply_run(of, of.panel + of.laid->runs[run], weights);
   }
 
   // Three rows have a pointer: with one for each there would be more than registers.
   void multiply_run(const Product<float>& of, const float* numbers, const float* weights) {
     constexpr std::size_t kOfPointer = 3;
     const float* rows[(kRows + kOfPointer - 1) / kOfPointer];
-    for (const float*& three : rows) three = std::exchange(numbers, numbers + kOfPointer * of.row_step);
-    for (const float* end = rows[0] + of.parts; rows[0] != end; weights += kWidth) {
+    for (const float*& three : rows) three = std::exchange(numbers, numbers + kOfPointer * of.laid->step);
+    for (const float* end = rows[0] + of.laid->run_numbers; rows[0] != end; weights += kWidth) {
       V factors[kVectors];
       KINGLET_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) factors[v] = Avx2::load(weights + v * Avx2::kLanes);
       KINGLET_UNROLL
       for (std::size_t row = 0; row < kRows; ++row) {
-        const V number = Avx2::set(rows[row / kOfPointer][row % kOfPointer * of.row_step]);
+        const V number = Avx2::set(rows[row / kOfPointer][row % kOfPointer * of.laid->step]);
         KINGLET_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] = Avx2::fma(number, factors[v], sums[row][v]);
       }
@@ -72,7 +72,8 @@ template <std::size_t kVectors, std::size_t kRows>
 void multiply(const Product<float>& of) {
   using B = Block<kVectors, kRows>;
   const float* weights = of.weights;
-  for (std::size_t block = 0; block < of.blocks; ++block, weights += of.run_count * of.parts * B::kWidth) {
+  for (std::size_t block = 0; block < of.blocks;
+       ++block, weights += of.laid->run_count * of.laid->run_numbers * B::kWidth) {
     const std::size_t first = block * B::kWidth;
     B sums;
     sums.each([&](B::V, std::size_t, std::size_t at) { return Avx2::load(of.bias + first + at); });

@@ -40,16 +40,21 @@ struct Weave {
   std::byte* panel;
 };
 
+// How the rows of a panel lie that are not woven.
+struct Laid {
+  std::size_t step;         // numbers from one row to the next
+  const std::size_t* runs;  // of a row: how many numbers behind its first one each begins
+  std::size_t run_count;
+  std::size_t run_numbers;
+};
+
 // The sums of a panel's rows, for blocks of outputs that stand side by side. Each sum begins with the bias and takes
 // one number of the row after the other.
 template <typename Number>
 struct Product {
   const Number* panel;
-  std::size_t row_step;  // numbers from one row of the panel to the next; 0: they are woven
-  // Of a row: how many numbers behind its first one each begins. One alone where rows are woven.
-  const std::size_t* runs;
-  std::size_t run_count;
-  std::size_t parts;      // numbers of a run, in those that are woven as one
+  const Laid* laid;       // null: rows are woven
+  std::size_t parts;      // numbers of a row, in those that are woven as one
   const Number* weights;  // [blocks][numbers][vectors][lanes]
   const Number* bias;     // [blocks][vectors][lanes]
   std::size_t blocks;

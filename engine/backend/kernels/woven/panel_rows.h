@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,15 +39,6 @@ void copy_eights(const Number* from, std::size_t count, Number* to) {
   for (std::size_t i = 0; i < count; i += kCopied) std::memcpy(to + i, from + i, kCopied * sizeof(Number));
 }
 
-// Rows of a panel: each `step` numbers behind the one before, of runs (woven::Product).
-template <typename Number>
-struct LaidRows {
-  const Number* numbers;
-  std::size_t step;
-  std::span<const std::size_t> runs;
-  std::size_t run_numbers;
-};
-
 template <typename Number>
 class PanelRows {
  public:
@@ -65,20 +55,21 @@ class PanelRows {
         form_(&form),
         inner_(inner_columns(shape)),
         runs_(runs_in_input()),
+        in_input_{.step = shape.window.stride_width * shape.input_channels,
+                  .runs = runs_.data(),
+                  .run_count = runs_.size(),
+                  .run_numbers = cut.channels * (taps_are_runs() ? 1 : shape.window.kernel_width)},
+        in_panel_{.step = cut.numbers, .runs = &kBegin, .run_count = 1, .run_numbers = cut.numbers},
         padding_(shape.input_channels + kCopied) {}
+  PanelRows(const PanelRows&) = delete;
+  PanelRows& operator=(const PanelRows&) = delete;
 
-  // Of `rows` pixels of the output from `first` on, in the first group, as they lie in the input: of one line, and of
-  // windows that lie in it as a whole. For forms that weave no rows.
-  [[nodiscard]] std::optional<LaidRows<Number>> in_input(const Number* input, std::size_t first,
-                                                         std::size_t rows) const;
-  // As fill() and for_groups() leave them.
-  [[nodiscard]] LaidRows<Number> in_panel(const Number* panel) const {
-    static constexpr std::array<std::size_t, 1> kOne{};
-    return {.numbers = panel,
-            .step = cut_.tile.together == 1 ? cut_.numbers : 0,
-            .runs = kOne,
-            .run_numbers = cut_.numbers};
-  }
+  // Of `rows` pixels of the output from `first` on, in the first group, where they lie in the input: those of one line
+  // whose windows lie in it as a whole. Null: they do not. For forms that weave no rows.
+  [[nodiscard]] const Number* find(const Number* input, std::size_t first, std::size_t rows) const;
+  [[nodiscard]] const Laid* in_input() const { return cut_.in_place ? &in_panel_ : &in_input_; }
+  // As fill() and for_groups() leave them; null: woven.
+  [[nodiscard]] const Laid* in_panel() const { return cut_.tile.together == 1 ? &in_panel_ : nullptr; }
 
   // Of `rows` pixels of the output from `first` on.
   [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
@@ -90,6 +81,7 @@ class PanelRows {
                   Number* panel, const Take& take) const;
 
  private:
+  static constexpr std::size_t kBegin = 0;
   static constexpr std::size_t kEach = kLanes<Number>;  // that are woven as one, where they are
   // Of a panel's rows, tap by tap; the padding's where there is no pixel.
   using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
@@ -113,6 +105,7 @@ class PanelRows {
   const Form<Number>* form_;
   InnerColumns inner_;
   std::vector<std::size_t> runs_;
+  Laid in_input_, in_panel_;
   std::vector<Number> padding_;  // the channels of a pixel, and what is read behind them
 };
 
@@ -129,22 +122,17 @@ std::vector<std::size_t> PanelRows<Number>::runs_in_input() const {
 }
 
 template <typename Number>
-std::optional<LaidRows<Number>> PanelRows<Number>::in_input(const Number* input, std::size_t first,
-                                                            std::size_t rows) const {
-  if (cut_.in_place) return in_panel(input + first * cut_.numbers);
+const Number* PanelRows<Number>::find(const Number* input, std::size_t first, std::size_t rows) const {
+  if (cut_.in_place) return input + first * cut_.numbers;
   const xnn::Window& window = shape_.window;
   const std::size_t column = first % shape_.output_width;
-  if (column < inner_.begin || column + rows > inner_.end) return std::nullopt;
+  if (column < inner_.begin || column + rows > inner_.end) return nullptr;
   const std::size_t line = first / shape_.output_width;
   const std::size_t top = line % shape_.output_height * window.stride_height;
   const std::size_t bottom = top + std::size_t{window.kernel_height - 1} * window.dilation_height;
-  if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return std::nullopt;
+  if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return nullptr;
   const std::size_t from = line / shape_.output_height * shape_.input_height + top - window.pad_top;
-  return LaidRows<Number>{
-      .numbers = input + from * line_size() + (column * window.stride_width - window.pad_left) * shape_.input_channels,
-      .step = window.stride_width * shape_.input_channels,
-      .runs = runs_,
-      .run_numbers = cut_.channels * (taps_are_runs() ? 1 : window.kernel_width)};
+  return input + from * line_size() + (column * window.stride_width - window.pad_left) * shape_.input_channels;
 }
 
 template <typename Number>
