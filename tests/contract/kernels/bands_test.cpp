@@ -44,47 +44,82 @@ constexpr std::array kPixelForms{"woven_f32__scalar", "woven_f32__avx2", "woven_
 constexpr std::array kWindowForms{"depthwise_f32__scalar", "depthwise_f32__avx2", "depthwise_f32__avx512",
                                   "depthwise_f32__neon"};
 
-std::vector<float> floats_of(const TensorBuffer& buffer, std::size_t count) {
-  const auto* numbers = reinterpret_cast<const float*>(buffer.data());
-  return {numbers, numbers + count};
-}
+constexpr std::array kHalfPixelForms{"woven_f16__scalar", "woven_f16__neon"};
+constexpr std::array kHalfWindowForms{"depthwise_f16__scalar", "depthwise_f16__neon"};
+
+// Both layers of one kind of numbers, and what the first reads.
+struct WorkPair {
+  Work pixels, windows;
+  Tensor input;
+  std::size_t between_bytes, output_bytes, outputs;  // the last: rows
+};
+
+using Bytes = std::vector<std::byte>;
+Bytes bytes_of(const TensorBuffer& buffer, std::size_t count) { return {buffer.data(), buffer.data() + count}; }
 
 // Nothing: it has no offer for so many.
-std::optional<std::vector<float>> run_in_bands(const Layered& pixels, const Layered& windows, const LayerPair& pair,
-                                               std::size_t count, int threads) {
+std::optional<Bytes> run_in_bands(const WorkPair& pair, const Layered& pixels, const Layered& windows,
+                                  std::size_t count, int threads) {
   const auto offer = offer_in_bands(pixels, windows, count);
   if (!offer) return std::nullopt;
   const auto make = [&](PackedWeights& weights) { return make_in_bands(pixels, windows, count, weights); };
-  const std::size_t outputs = pair.windows.outputs();
-  return floats_of(run_made("bands", *offer, make, {pair.pixels.input.bytes()}, outputs * sizeof(float), threads),
-                   outputs);
+  return bytes_of(run_made("bands", *offer, make, {pair.input.bytes()}, pair.output_bytes, threads), pair.output_bytes);
 }
 
-std::vector<float> one_after_the_other(const Layered& pixels, const Layered& windows, const LayerPair& pair) {
-  const TensorBuffer between =
-      run_kernel(*pixels.row, pixels.work, {pair.pixels.input.bytes()}, pair.pixels.outputs() * sizeof(float), 1);
-  const std::span<const std::byte> read(between.data(), between.size());
-  const std::size_t outputs = pair.windows.outputs();
-  return floats_of(run_kernel(*windows.row, windows.work, {read}, outputs * sizeof(float), 1), outputs);
+Bytes one_after_the_other(const WorkPair& pair, const Layered& pixels, const Layered& windows) {
+  const TensorBuffer between = run_kernel(*pixels.row, pixels.work, {pair.input.bytes()}, pair.between_bytes, 1);
+  const std::span<const std::byte> read(between.data(), pair.between_bytes);
+  return bytes_of(run_kernel(*windows.row, windows.work, {read}, pair.output_bytes, 1), pair.output_bytes);
+}
+
+// How many were compared.
+std::size_t expect_bits_in_bands(const WorkPair& pair, Forms pixel_forms, Forms window_forms) {
+  std::size_t compared = 0;
+  for (const char* const first : forms_here(pixel_forms, pair.pixels)) {
+    for (const char* const second : forms_here(window_forms, pair.windows)) {
+      const Layered pixels{&row_named(first), pair.pixels};
+      const Layered windows{&row_named(second), pair.windows};
+      const Bytes expected = one_after_the_other(pair, pixels, windows);
+      for (std::size_t count = 1; count <= std::min<std::size_t>(pair.outputs, 5); ++count) {
+        const auto found = run_in_bands(pair, pixels, windows, count, static_cast<int>(count % 3) + 1);
+        if (!found) continue;
+        ++compared;
+        EXPECT_TRUE(*found == expected) << count << " bands by " << first << " and " << second;
+      }
+    }
+  }
+  return compared;
+}
+
+WorkPair in_floats(const LayerPair& pair) {
+  return {.pixels = pair.pixels.work(),
+          .windows = pair.windows.work(),
+          .input = pair.pixels.input,
+          .between_bytes = pair.pixels.outputs() * sizeof(float),
+          .output_bytes = pair.windows.outputs() * sizeof(float),
+          .outputs = pair.windows.shape.output_height};
 }
 
 TEST(Bands, GiveTheBitsOfBothKernelsInAnyNumberAndWithAnyThreads) {
   std::size_t compared = 0;
   for_layers_of<LayerPair>(pair_at_random, [&](const LayerPair& pair) {
-    for (const char* const first : forms_here(kPixelForms, pair.pixels.work())) {
-      for (const char* const second : forms_here(kWindowForms, pair.windows.work())) {
-        const Layered pixels{&row_named(first), pair.pixels.work()};
-        const Layered windows{&row_named(second), pair.windows.work()};
-        const std::vector<float> expected = one_after_the_other(pixels, windows, pair);
-        for (std::size_t count = 1; count <= std::min<std::size_t>(pair.windows.shape.output_height, 5); ++count) {
-          const auto found = run_in_bands(pixels, windows, pair, count, static_cast<int>(count % 3) + 1);
-          if (!found) continue;
-          ++compared;
-          EXPECT_TRUE(same_bits(*found, expected)) << count << " bands of " << pair.pixels.text() << " and "
-                                                   << pair.windows.text() << " by " << first << " and " << second;
-        }
-      }
-    }
+    SCOPED_TRACE(pair.pixels.text() + " and " + pair.windows.text());
+    compared += expect_bits_in_bands(in_floats(pair), kPixelForms, kWindowForms);
+  });
+  EXPECT_GT(compared, 20U);
+}
+
+TEST(Bands, GiveTheBitsOfBothKernelsInFloat16) {
+  std::size_t compared = 0;
+  for_layers_of<LayerPair>(pair_at_random, [&](const LayerPair& pair) {
+    SCOPED_TRACE(pair.pixels.text() + " and " + pair.windows.text());
+    WorkPair halves = in_floats(pair);
+    halves.pixels = halves.pixels.in_halves().value();
+    halves.windows = halves.windows.in_halves().value();
+    halves.input = tensor_of_halves(pair.pixels.input);
+    halves.between_bytes /= 2;
+    halves.output_bytes /= 2;
+    compared += expect_bits_in_bands(halves, kHalfPixelForms, kHalfWindowForms);
   });
   EXPECT_GT(compared, 20U);
 }
