@@ -101,8 +101,13 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
   return units;
 }
 
-// Kernels of a wide layer and of the depthwise one behind it run in bands. Of the second XNNPACK may be a little
-// quicker, which the memory of the value between outweighs.
+// So many numbers between two layers that bands of them are worth a kernel which XNNPACK's is a little quicker than.
+bool is_wide(const Value& between) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 20;
+  return between.shape && element_count(*between.shape).value_or(0) >= kMany;
+}
+
+// Kernels of a wide layer and of the depthwise one behind it run in bands.
 std::vector<Unit> join_bands(const Graph& graph, const Layouts& layouts, std::vector<Unit> units,
                              const PlanOptions& options) {
   constexpr double kMostCost = 1.25;
@@ -118,7 +123,7 @@ std::vector<Unit> join_bands(const Graph& graph, const Layouts& layouts, std::ve
     if (reader == alone.end()) continue;
     Unit& second = units[reader->second];
     std::optional<ChosenKernel> kernel = second.kernel;
-    if (!kernel && second.lowered && !second.half) {
+    if (!kernel && second.lowered && !second.half && is_wide(graph.value(result))) {
       KernelWishes wishes = options.kernels;
       wishes.cost_of_xnnpack = kMostCost;
       kernel = choose_kernel(graph, layouts, reader->first, wishes);

@@ -167,7 +167,6 @@ TEST(Bands, LeaveWhatIsNotWorthThem) {
   EXPECT_FALSE(banded(kWide, kWide)) << "not depthwise";
 }
 
-// The layer in front is a step of its own, the two in bands another one.
 TEST(Bands, AreAStepOfANetworkWithXnnpacksAnswer) {
   const Graph graph = graph_of(R"(
 %x = input f32[1,3,112,112]
@@ -176,19 +175,50 @@ TEST(Bands, AreAStepOfANetworkWithXnnpacksAnswer) {
 %3 = Clip(%2, l:f32[]{0}, m:f32[]{6})
 %4 = Conv(%3, w3:f32[96,1,3,3]#w3, b3:f32[96]#b3) {group=96, pads=[1,1,1,1], strides=[2,2]}
 %5 = Relu(%4)
-output %5
+%6 = GlobalAveragePool(%5)
+output %6
 )");
   const Tensor input = input_of(graph);
   const NetworkAnswer expected = answer_to(input, graph, {.own_kernels = false});
   for (const int threads : {1, 3}) {
     const NetworkAnswer found = answer_to(
         input, graph, {.threads = threads, .own_kernels = false, .forced_kernels = {kPixelForms[0], kWindowForms[0]}});
-    EXPECT_EQ(found.own, 2);
+    EXPECT_EQ(found.own, 3);
+    EXPECT_EQ(found.steps, 3U) << "a layer, two in bands, the mean";
     const auto numbers = found.numbers.data<float>();
     ASSERT_EQ(numbers.size(), expected.numbers.data<float>().size());
     for (std::size_t i = 0; i < numbers.size(); ++i)
       ASSERT_NEAR(numbers[i], expected.numbers.data<float>()[i], 1e-4F) << i;
   }
+}
+
+double least_cost(Forms forms, const ConvolutionShape& shape) {
+  const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+  double least = std::numeric_limits<double>::infinity();
+  for (const char* const form : forms_here(forms, work)) least = std::min(least, row_named(form).offer(work)->cost);
+  return least;
+}
+
+// How many layers are ours of one and such a pair.
+std::ptrdiff_t own_layers(int channels) {
+  const Graph graph = graph_of(std::format(R"(
+%x = input f32[1,3,112,112]
+%1 = Conv(%x, w1:f32[16,3,1,1]#w1)
+%2 = Conv(%1, w2:f32[{0},16,1,1]#w2, b2:f32[{0}]#b2)
+%3 = Conv(%2, w3:f32[{0},1,3,3]#w3, b3:f32[{0}]#b3) {{group={0}, pads=[1,1,1,1], strides=[2,2]}}
+%4 = GlobalAveragePool(%3)
+output %4
+)",
+                                           channels));
+  return answer_to(input_of(graph), graph, {}).own;
+}
+
+TEST(Bands, TakeADepthwiseKernelThatIsALittleDearerThanXnnpacksForALargeValueAlone) {
+  const double windows = least_cost(kWindowForms, windows_behind(kWide));
+  if (least_cost(kPixelForms, kWide) >= 1 || windows < 1 || windows > 1.25)
+    GTEST_SKIP() << "no such kernels are of this processor";
+  EXPECT_EQ(own_layers(96), 3) << "4.8 MB";
+  EXPECT_EQ(own_layers(64), 2) << "3.2 MB, a MobileNetV3-L's";
 }
 
 }  // namespace

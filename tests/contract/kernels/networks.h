@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what tests of kernels in whole networks share: the answer of a session, how many of its steps are our own, and
+// Why: what tests of kernels in whole networks share: the answer of a session, how many of its nodes are our own, and
 // that both are as they should be in every form.
 #pragma once
 
@@ -17,6 +17,7 @@ namespace kinglet::engine::kernels {
 struct NetworkAnswer {
   Tensor numbers;
   std::ptrdiff_t own = 0;
+  std::size_t steps = 0;  // of the plan: what runs as one
 };
 
 // Always the same numbers.
@@ -30,7 +31,8 @@ inline NetworkAnswer answer_to(const Tensor& input, const Graph& graph, const Se
   EXPECT_TRUE(session->set_input(0, input));
   EXPECT_TRUE(session->run());
   return {.numbers = session->get_output(0),
-          .own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend)};
+          .own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend),
+          .steps = session->plan().steps.back().segment + 1};
 }
 
 // A product and its sum are rounded once.
