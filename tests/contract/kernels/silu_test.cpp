@@ -47,7 +47,8 @@ const KernelRow& twin(const Work& work) {
 Work work_of(const std::vector<float>& numbers) { return {SiluF32{.count = numbers.size()}}; }
 
 // By one kernel, over its input or beside it.
-std::vector<float> run(const KernelRow& row, const std::vector<float>& numbers, int threads = 1, bool over = false) {
+std::vector<float> run_silu(const KernelRow& row, const std::vector<float>& numbers, int threads = 1,
+                            bool over = false) {
   const TensorBuffer output = run_kernel(row, work_of(numbers), {std::as_bytes(std::span(numbers))},
                                          numbers.size() * sizeof(float), threads, over ? Lies::kOver : Lies::kApart);
   const auto* found = reinterpret_cast<const float*>(output.data());
@@ -103,7 +104,7 @@ void expect_near(const std::vector<float>& numbers, const std::vector<float>& fo
 
 TEST(Silu, IsTheFunctionAsFarAsItsBoundSays) {
   for (const std::vector<float>& numbers : {floats(), common_floats()})
-    for (const KernelRow* row : forms(work_of(numbers))) expect_near(numbers, run(*row, numbers));
+    for (const KernelRow* row : forms(work_of(numbers))) expect_near(numbers, run_silu(*row, numbers));
 }
 
 TEST(Silu, KeepsWhatIsNoNumberAndHasLimitsAtInfinity) {
@@ -111,7 +112,7 @@ TEST(Silu, KeepsWhatIsNoNumberAndHasLimitsAtInfinity) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> numbers{kInfinity, -kInfinity, kNone, -kNone, 3e38F, -3e38F, 0.0F, -0.0F, 1e-45F};
   for (const KernelRow* row : forms(work_of(numbers))) {
-    const std::vector<float> found = run(*row, numbers);
+    const std::vector<float> found = run_silu(*row, numbers);
     EXPECT_EQ(found[0], kInfinity) << row->name;
     EXPECT_NEAR(found[1], 0, kAbsolute) << row->name;
     EXPECT_TRUE(std::isnan(found[2]) && std::isnan(found[3])) << row->name;
@@ -128,19 +129,20 @@ TEST(Silu, GivesTheBitsOfItsTwinInEveryFormForAnyCountAndThreads) {
     const std::size_t first = (all.size() - count) / 2;
     const std::vector<float> numbers(all.begin() + static_cast<std::ptrdiff_t>(first),
                                      all.begin() + static_cast<std::ptrdiff_t>(first + count));
-    const std::vector<float> expected = run(twin(work_of(numbers)), numbers);
+    const std::vector<float> expected = run_silu(twin(work_of(numbers)), numbers);
     for (const KernelRow* row : forms(work_of(numbers))) {
-      EXPECT_TRUE(same_or_none(run(*row, numbers, 1, true), expected)) << row->name << ", " << count;
-      EXPECT_TRUE(same_or_none(run(*row, numbers, 3), expected)) << row->name << ", " << count << ", three threads";
+      EXPECT_TRUE(same_or_none(run_silu(*row, numbers, 1, true), expected)) << row->name << ", " << count;
+      EXPECT_TRUE(same_or_none(run_silu(*row, numbers, 3), expected))
+          << row->name << ", " << count << ", three threads";
     }
   }
 }
 
 TEST(Silu, GivesTheBitsOfItsTwinForFloatsOfAnyKind) {
   const std::vector<float> numbers = floats();
-  const std::vector<float> expected = run(twin(work_of(numbers)), numbers);
+  const std::vector<float> expected = run_silu(twin(work_of(numbers)), numbers);
   for (const KernelRow* row : forms(work_of(numbers)))
-    EXPECT_TRUE(same_or_none(run(*row, numbers), expected)) << row->name;
+    EXPECT_TRUE(same_or_none(run_silu(*row, numbers), expected)) << row->name;
 }
 
 TEST(Silu, StandsInANetworkWhereItPays) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -13,15 +12,12 @@
 #include "engine/threads/small_runs.h"
 #include "tests/support/graph_of.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/threads_since.h"
 
 namespace kinglet::engine {
 namespace {
 
 constexpr int kThreads = 2;
-
-std::size_t threads_of_this_process() {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
-}
 
 Session open(const std::shared_ptr<const ThreadPool>& pool, std::set<std::string> disabled = {}) {
   return Session::open(KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx",
@@ -39,18 +35,18 @@ std::vector<float> answer(Session& session, float shade) {
 }
 
 TEST(ThreadPoolTest, ASecondSessionBringsNoThreadsOfItsOwn) {
-  const std::size_t before = threads_of_this_process();
+  const ThreadsSince before;
   const auto pool = ThreadPool::make(kThreads).value();
   Session first = open(pool);
   Session second = open(pool);
-  EXPECT_EQ(threads_of_this_process(), before + kThreads - 1);
+  EXPECT_EQ(before.begun(), std::size_t{kThreads - 1});
 }
 
 TEST(ThreadPoolTest, OneThreadIsTheCallersAlone) {
-  const std::size_t before = threads_of_this_process();
+  const ThreadsSince before;
   const auto pool = ThreadPool::make(1).value();
   EXPECT_EQ(pool->get(), nullptr);
-  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_EQ(before.begun(), 0U);
   EXPECT_FALSE(ThreadPool::make(0));
   pool->rest();
 }

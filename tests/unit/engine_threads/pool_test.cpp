@@ -7,13 +7,12 @@
 
 #include <atomic>
 #include <cmath>
-#include <filesystem>
 #include <latch>
 #include <set>
 #include <thread>
 
 #include "engine/threads/forms.h"
-#include "engine/threads/pool.h"
+#include "tests/support/threads_since.h"
 
 namespace kinglet::engine {
 namespace {
@@ -38,21 +37,17 @@ void share(Pool& pool, std::size_t tiles, const Run& run, int flags = 0) {
   share(pool.anybody(), tiles, run, flags);
 }
 
-std::size_t threads_of_this_process() {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
-}
-
 TEST(WorkersTest, ItMakesOneThreadLessThanItHasAndNoneAfterItsEnd) {
-  const std::size_t before = threads_of_this_process();
+  const ThreadsSince before;
   {
     const auto pool = make(kThreads, {});
     EXPECT_EQ(pool->threads(), kThreads);
-    EXPECT_EQ(threads_of_this_process(), before + kThreads - 1);
+    EXPECT_EQ(before.begun(), kThreads - 1);
   }
   // A thread that was joined is the kernel's for a moment more.
   const SteadyTime patience = SteadyClock::now() + std::chrono::seconds(30);
-  while (threads_of_this_process() != before && SteadyClock::now() < patience) std::this_thread::yield();
-  EXPECT_EQ(threads_of_this_process(), before);
+  while (before.begun() > 0 && SteadyClock::now() < patience) std::this_thread::yield();
+  EXPECT_EQ(before.begun(), 0U);
   EXPECT_FALSE(Pool::make(0));
   EXPECT_FALSE(Pool::make(Pool::kMostThreads + 1));
 }
