@@ -104,8 +104,11 @@ class Lives {
       touch(of_scratch[index], tick_);
     }
     if (step.kernel && step.kernel->offer.writes_over) {
-      const std::size_t from = KINGLET_TRY(find(step.inputs.front(), step));
-      overs.push_back({.from = from, .to = KINGLET_TRY(find(step.outputs.front(), step)), .tick = tick_});
+      const std::vector<ValueId> inputs = kernel_inputs(graph_, step.nodes);
+      const ValueId input = inputs.at(*step.kernel->offer.writes_over);
+      const std::size_t to = KINGLET_TRY(find(step.outputs.front(), step));
+      if (std::ranges::count(inputs, input) == 1)
+        overs.push_back({.from = KINGLET_TRY(find(input, step)), .to = to, .tick = tick_});
     }
     ++tick_;
     return {};

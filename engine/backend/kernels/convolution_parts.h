@@ -20,6 +20,9 @@ namespace kinglet::engine::kernels {
 // (docs/benchmarks.md). Of a scalar one: never chosen over XNNPACK, whatever it really takes.
 inline constexpr double kScalarCost = 1000;
 
+// Of a kernel that reads what an addition adds number by number where it writes: the work's second input.
+inline constexpr std::optional<std::size_t> kOverAdded = 1;
+
 // This processor has AVX2 and FMA.
 [[nodiscard]] bool has_avx2();
 [[nodiscard]] bool has_avx512();

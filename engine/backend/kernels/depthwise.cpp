@@ -283,7 +283,7 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   return Offer{.cost = processor.cost(shape),
                .packed_bytes = (weights + size_of_zeros(shape, kEach)) * sizeof(Number),
                .scratch_bytes = over ? kept * sizeof(Number) : 0,
-               .writes_over = over};
+               .writes_over = over ? std::optional<std::size_t>(0) : std::nullopt};
 }
 
 template <typename Number, const Processor<Number>& processor>

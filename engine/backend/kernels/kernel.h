@@ -24,7 +24,8 @@ struct Offer {
   double cost = 1;  // its time on this processor, in times of XNNPACK's for floats; 0: XNNPACK has nothing for it
   std::size_t packed_bytes = 0;   // that it keeps of the numbers, in its own order
   std::size_t scratch_bytes = 0;  // that a run writes beside its outputs
-  bool writes_over = false;       // the first output may lie where the first input does, if it is as large
+  // An input where the first output may lie, if it is as large and stands in the work once.
+  std::optional<std::size_t> writes_over = std::nullopt;
 };
 
 // Made for one piece of work; its packed numbers are its own, or lie in the PackedWeights that it was made with.

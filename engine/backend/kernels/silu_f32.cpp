@@ -49,7 +49,7 @@ constexpr double kStart = 6000;
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   const auto* silu = std::get_if<SiluF32>(&work.kind);
   if (silu == nullptr || silu->count == 0 || !processor.is_here()) return std::nullopt;
-  return Offer{.cost = processor.pace() * (1 + kStart / static_cast<double>(silu->count)), .writes_over = true};
+  return Offer{.cost = processor.pace() * (1 + kStart / static_cast<double>(silu->count)), .writes_over = 0};
 }
 
 template <const Processor& processor>

@@ -186,7 +186,7 @@ const KernelRow kWideChannelsS8Scalar{
     .name = "wide_channels_s8__scalar",
     .offer = [](const Work& work) -> std::optional<Offer> {
       if (!std::holds_alternative<WideChannelsS8>(work.kind)) return std::nullopt;
-      return Offer{.cost = 0, .writes_over = true};
+      return Offer{.cost = 0, .writes_over = 0};
     },
     .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
       return std::make_unique<WideChannels>(std::get<WideChannelsS8>(work.kind));

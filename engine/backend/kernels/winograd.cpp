@@ -338,9 +338,11 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   if (size == 4 && winograd::relative_error<Number>(4, shape.input_channels) > winograd::kMostError<Number>)
     return std::nullopt;
   const Cut cut = cut_of(shape, *processor.form, size);
+  const bool whole = shape.output_channels % processor.form->lanes == 0;  // what is added is read in whole vectors
   return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, size),
                .packed_bytes = packed_numbers(shape, *processor.form, size) * sizeof(Number),
-               .scratch_bytes = cut.block_groups * cut.group_bytes};
+               .scratch_bytes = cut.block_groups * cut.group_bytes,
+               .writes_over = convolution->adds && whole ? kOverAdded : std::nullopt};
 }
 
 template <typename Number, const Processor<Number>& processor, std::size_t size>

@@ -269,7 +269,8 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   const Cut cut(shape, processor.form->tile);
   if (!cut.fits()) return std::nullopt;
   return Offer{.cost = processor.cost(cut, shape),
-               .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number)};
+               .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number),
+               .writes_over = layer->convolution.adds ? kOverAdded : std::nullopt};
 }
 
 template <typename Number, const Processor<Number>& processor>

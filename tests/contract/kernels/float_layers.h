@@ -112,7 +112,7 @@ inline const KernelRow& row_named(std::string_view name) {
   return **found;
 }
 
-// kOver: the output lies over the first input, as the kernel has to offer for that.
+// kOver: the output lies over an input, as the kernel has to offer for that.
 enum class Lies { kApart, kOver };
 
 using Inputs = std::vector<std::span<const std::byte>>;
@@ -127,7 +127,7 @@ inline TensorBuffer run_made(std::string_view name, const Offer& offer, const Ma
   std::list<GuardedMemory> given;
   std::vector<std::span<const std::byte>> from;
   for (const std::span<const std::byte> input : inputs) {
-    const bool over = lies == Lies::kOver && from.empty();
+    const bool over = lies == Lies::kOver && from.size() == offer.writes_over;
     const std::span<std::byte> place = over ? output.bytes() : given.emplace_back(input.size()).bytes();
     std::ranges::copy(input, place.begin());
     from.emplace_back(place);
@@ -232,11 +232,20 @@ inline std::vector<const char*> forms_here(Forms forms, const Work& work) {
   return here;
 }
 
+// Where the output of a kernel that takes the work may lie.
+inline std::vector<Lies> lies_of(const KernelRow& row, const Work& work) {
+  const bool over = row.offer(work)->writes_over.has_value();
+  return over ? std::vector{Lies::kApart, Lies::kOver} : std::vector{Lies::kApart};
+}
+
 inline void expect_bits_in_forms(Forms forms, const Layer& layer, int threads, const std::vector<float>& expected) {
   EXPECT_TRUE(row_named(forms[0]).offer(layer.work())) << layer.text();
   for (const char* const form : forms_here(forms, layer.work())) {
-    EXPECT_TRUE(same_bits(run(row_named(form), layer, threads), expected))
-        << form << ", " << threads << " threads: " << layer.text();
+    for (const Lies lies : lies_of(row_named(form), layer.work())) {
+      EXPECT_TRUE(same_bits(run(row_named(form), layer, threads, lies), expected))
+          << form << ", " << threads << " threads" << (lies == Lies::kOver ? ", over an input: " : ": ")
+          << layer.text();
+    }
   }
 }
 

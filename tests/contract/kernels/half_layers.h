@@ -58,8 +58,11 @@ inline void expect_halves_in_forms(Forms forms, const Layer& rough, int threads,
   const Work work = layer.work().in_halves().value();
   EXPECT_TRUE(row_named(forms[0]).offer(work)) << layer.text();
   for (const char* const form : forms_here(forms, work)) {
-    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
-        << form << ", " << threads << " threads: " << layer.text();
+    for (const Lies lies : lies_of(row_named(form), work)) {
+      EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads, lies), expected, same_halves))
+          << form << ", " << threads << " threads" << (lies == Lies::kOver ? ", over an input: " : ": ")
+          << layer.text();
+    }
   }
 }
 

@@ -91,6 +91,36 @@ output %5
   EXPECT_EQ(over, (std::vector<bool>{true, false}));
 }
 
+// The end of a ResNet's block, whose convolution reads %2, and something behind it.
+bool lies_over_an_input(std::string_view added, std::string_view read_later) {
+  const Graph graph = inferred(std::format(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, w:f32[8,8,1,1]#w)
+%2 = Conv(%1, w)
+%3 = Conv(%2, w)
+%4 = Add(%3, {})
+%5 = Conv(%4, w)
+%6 = Mul(%5, {})
+output %6
+)",
+                                           added, read_later));
+  const PlanOptions options{
+      .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"woven_f32__scalar"}}};
+  const Placed plan = placed(graph, options);
+  const auto& steps = plan.plan.segments.steps;
+  const auto step = std::ranges::find_if(steps, [](const Step& of) { return of.kernel && of.nodes.size() == 2; });
+  if (step == steps.end()) throw std::runtime_error("no kernel takes the addition");
+  const auto slot = [&](ValueId value) { return plan.buffers.slots.at(value); };
+  return std::ranges::any_of(step->inputs,
+                             [&](ValueId input) { return overlap(slot(input), slot(step->outputs.at(0))); });
+}
+
+TEST(Buffers, OfAKernelsOutputLiesOverWhatItAdds) { EXPECT_TRUE(lies_over_an_input("%1", "%5")); }
+TEST(Buffers, OfAKernelsOutputLiesBesideWhatItAddsAndIsReadLater) { EXPECT_FALSE(lies_over_an_input("%1", "%1")); }
+TEST(Buffers, OfAKernelsOutputLiesBesideWhatItAddsAndItsConvolutionReads) {
+  EXPECT_FALSE(lies_over_an_input("%2", "%5"));
+}
+
 TEST(Buffers, OfInputsAndOutputsOverlapNothing) {
   const Graph graph = inferred(kSteps);
   const Placed plan = placed(graph);
