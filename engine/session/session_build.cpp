@@ -136,23 +136,21 @@ Result<void> Session::State::place_values(Built& built) const {
 // From the last to the first: most classifiers end with their largest layer, which is there twice while it is packed.
 Result<void> Session::State::pack(Built& built) {
   const std::vector<Step>& steps = built.plan.segments.steps;
-  built.kernels.resize(steps.size());
-  for (std::size_t i = steps.size(); i-- > 0;) {
-    if (!steps[i].kernel) continue;
-    built.kernels[i] = make_kernel(graph_, steps[i].nodes, *steps[i].kernel, *packed_);
-    release_weights_of(steps[i].nodes);
-  }
-  release_weights(built.plan);  // the subgraphs hold what they read, often in another order
   const std::optional<std::size_t> last = built.plan.segments.last_of_workers();
-  ends_with_kernel_ = last && built.kernels[*last];
+  ends_with_kernel_ = last && steps[*last].kernel;
+  built.kernels.resize(steps.size());
   built.runtimes.resize(steps.size());
   for (std::size_t i = steps.size(); i-- > 0;) {
+    if (steps[i].kernel) built.kernels[i] = make_kernel(graph_, steps[i].nodes, *steps[i].kernel, *packed_);
+    // A subgraph holds what it reads, often in another order.
+    if (steps[i].kernel || built.subgraphs[i]) release_weights_of(steps[i].nodes);
     if (!built.subgraphs[i]) continue;
     const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = i == last};
     auto subgraph = std::exchange(built.subgraphs[i], std::nullopt);
     built.runtimes[i] =
         KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, as_pthreadpool(caller_), options));
   }
+  release_weights(built.plan);
   return {};
 }
 
