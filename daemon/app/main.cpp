@@ -145,7 +145,7 @@ void run(App& app, const Flags& flags, const Log& log, Signals& signals) {
 void keep_memory_small() {
   // NOLINTBEGIN(concurrency-mt-unsafe): before any other thread
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, 1);
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
