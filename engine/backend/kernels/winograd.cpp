@@ -292,21 +292,26 @@ void Winograd<Number>::multiply_group(const Borders& borders, const Block& block
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
+struct Speed {
+  double products_a_byte = 1;  // that XNNPACK multiplies and adds while a byte comes from memory
+  double product = 1;          // what one with the processor's widest vectors takes, in times of XNNPACK's
+  double pace = 1;             // what one takes, in times of one with those
+};
+
 // A processor that has a form.
 template <typename Number>
 struct Processor {
   const Form<Number>* form;
   bool (*is_here)();
-  double products_a_byte;                 // that it multiplies and adds while a byte comes from memory
-  double (*pace)() = [] { return 1.0; };  // what a product takes, in times of one with this processor's widest vectors
-  double product = 1;                     // what such a one takes, in times of XNNPACK's
+  Speed (*speed)();
 };
 
 // In products of XNNPACK's with floats, by what was counted and measured (docs/benchmarks.md).
 template <typename Number>
 double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor, std::size_t size) {
   const Form<Number>& form = *processor.form;
-  const double pace = processor.pace() * (sizeof(Number) == sizeof(Half) ? kCostOfHalves : 1);
+  const Speed speed = processor.speed();
+  const double pace = speed.pace * (sizeof(Number) == sizeof(Half) ? kCostOfHalves : 1);
   const auto channels = static_cast<double>(shape.input_channels);
   const auto outputs = static_cast<double>(rounded_up(shape.output_channels, form.lanes));
   const Cut cut = cut_of(shape, form, size);
@@ -318,8 +323,8 @@ double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor
   const auto bytes = static_cast<double>(packed_numbers(shape, form, size) * sizeof(Number));
   const double pixels = static_cast<double>(shape.batch * shape.output_height * shape.output_width);
   const double of_xnnpack = 9 * channels * static_cast<double>(shape.output_channels);
-  return processor.product * (start + (products + transforms) * pace + bytes * processor.products_a_byte) /
-         (of_xnnpack * (pixels + sizeof(float) * processor.products_a_byte));
+  return speed.product * (start + (products + transforms) * pace + bytes * speed.products_a_byte) /
+         (of_xnnpack * (pixels + sizeof(float) * speed.products_a_byte));
 }
 
 template <typename Number>
@@ -355,26 +360,28 @@ constexpr KernelRow row(std::string_view name) {
           }};
 }
 
-constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .products_a_byte = 1};
-constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .products_a_byte = 1};
+Speed speed_of_one() { return {}; }
+constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .speed = speed_of_one};
+constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .speed = speed_of_one};
 #if defined(__x86_64__)
-constexpr Processor<float> kAvx512{.form = &winograd::kAvx512, .is_here = has_avx512, .products_a_byte = 8};
-constexpr Processor<float> kAvx2{.form = &winograd::kAvx2,
-                                 .is_here = has_avx2,
-                                 .products_a_byte = 4,
-                                 .pace = [] { return has_avx512() ? 2 / kAvx2Product : 1.0; },
-                                 .product = kAvx2Product};
+Speed speed_of_avx512() { return {.products_a_byte = 8}; }
+Speed speed_of_avx2() {
+  if (has_avx512()) return {.products_a_byte = 8, .pace = 2};  // beside which it has half the lanes
+  return {.products_a_byte = 4, .product = kAvx2Product};
+}
+constexpr Processor<float> kAvx512{.form = &winograd::kAvx512, .is_here = has_avx512, .speed = speed_of_avx512};
+constexpr Processor<float> kAvx2{.form = &winograd::kAvx2, .is_here = has_avx2, .speed = speed_of_avx2};
 #else
-constexpr Processor<float> kAvx512{.form = kTwin<float>, .is_here = never, .products_a_byte = 1};
+constexpr Processor<float> kAvx512{.form = kTwin<float>, .is_here = never, .speed = speed_of_one};
 constexpr Processor<float> kAvx2 = kAvx512;
 #endif
 #if defined(__aarch64__)
-constexpr Processor<float> kNeon{.form = &winograd::kNeon, .is_here = always, .products_a_byte = 1};
+constexpr Processor<float> kNeon{.form = &winograd::kNeon, .is_here = always, .speed = speed_of_one};
 constexpr Processor<Half> kNeonHalf{
-    .form = &winograd::kNeonHalf, .is_here = xnn::half_arithmetic, .products_a_byte = 1};
+    .form = &winograd::kNeonHalf, .is_here = xnn::half_arithmetic, .speed = speed_of_one};
 #else
-constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .products_a_byte = 1};
-constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .products_a_byte = 1};
+constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .speed = speed_of_one};
+constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .speed = speed_of_one};
 #endif
 
 }  // namespace

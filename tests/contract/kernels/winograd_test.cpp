@@ -224,5 +224,25 @@ TEST(Winograd, LeavesLayersOfFewPixelsAndManyWeightsToOthers) {
   }
 }
 
+// Of a ResNet: 512 channels at 7x7 were 75 MB of weights by tiles of 4x4 with AVX2 where a processor has AVX-512.
+TEST(Winograd, IsNotCheaperThanXnnpackOrItselfByShorterVectors) {
+  if (!has_avx512()) GTEST_SKIP() << "no AVX-512 here";
+  for (const std::size_t channels : {64, 128, 256, 512}) {
+    const std::size_t side = 3584 / channels;
+    const ConvolutionShape shape = with_output({.input_height = side,
+                                                .input_width = side,
+                                                .input_channels = channels,
+                                                .output_channels = channels,
+                                                .window = square_window(3, 1, 1)});
+    const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+    for (const char* const size : {"2", "4"}) {
+      const auto cost = [&](const char* form) {
+        return row_named(std::format("winograd{}_f32__{}", size, form)).offer(work)->cost;
+      };
+      EXPECT_GT(cost("avx2"), std::min(1.0, cost("avx512"))) << channels << " channels, tiles of " << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kinglet::engine::kernels
