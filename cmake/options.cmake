@@ -8,6 +8,8 @@ target_include_directories(kinglet_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(kinglet_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual -Woverloaded-virtual
   -Wimplicit-fallthrough -Wno-missing-field-initializers
+  # Where sources are put together clang takes what one has in an anonymous namespace for shadowed by the next one's.
+  $<$<AND:$<BOOL:${KINGLET_UNITY}>,$<CXX_COMPILER_ID:Clang>>:-Wno-shadow>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${KINGLET_WERROR}>:-Werror>)
 # Where the tree lay when it was built is nobody's business, and would make two builds differ. The compiler's cache tells
