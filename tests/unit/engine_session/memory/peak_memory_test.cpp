@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine of 512 MB runs the camera's other programs as well: loading and running the bird model peaks below 33 MB of
-// 10^6 bytes (VmHWM, in the tests' build of a program of little else: 31.9 with AVX-512; a release of `kinglet bench` is
-// to have 32): the weights are not in memory twice, as read and as packed, nor the widest value as a whole. One model a
-// process, or the peak is not its own.
+// 10^6 bytes (VmHWM, in the tests' build of a program of little else: 31.9 with AVX-512; a release of `kinglet bench`
+// is to have 32): the weights are not in memory twice, as read and as packed, nor the widest value as a whole. One
+// model a process, or the peak is not its own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
