@@ -272,11 +272,8 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     }
     for (Unit& unit : of_level) {
       const std::set<NodeId> of_step = unit.half ? std::set(unit.nodes.begin(), unit.nodes.end()) : std::set<NodeId>{};
-      out.steps.push_back({.kernel = std::move(unit.kernel),
-                           .nodes = std::move(unit.nodes),
-                           .halves = of_step,
-                           .inputs = {},
-                           .outputs = {}});
+      out.steps.push_back(
+          {.kernel = unit.kernel, .nodes = std::move(unit.nodes), .halves = of_step, .inputs = {}, .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);
