@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import socket
@@ -136,24 +137,30 @@ class Daemon:
     def __exit__(self, *_):
         self.stop()
 
-    def stop(self, number=signal.SIGTERM):
-        """The exit code and the seconds it took, but for those in which others had the processors."""
-        start, starved = time.monotonic(), Starved(self.process.pid, os.getpid())
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        lost = starved.seconds()
-        while self.process.poll() is None:
-            if time.monotonic() > start + PATIENCE:
-                self.process.kill()
-                raise AssertionError("kingletd did not end:\n" + "".join(self.lines))
-            time.sleep(0.02)
-            lost = starved.seconds()
-        code, taken = self.process.returncode, time.monotonic() - start - lost
+    def stop(self, number=signal.SIGTERM, waits_for=()):
+        """The exit code and the seconds it took, but for those in which others had the processors: its own, and those of the
+        processes that it waits for."""
+        taken = self._end(number, waits_for) if self.process.poll() is None else 0.0
+        code = self.process.wait()
         self.reader.join(PATIENCE)
         self.process.stderr.close()
         self.process.stdout.close()
         self.no_settings.close()
         return code, taken
+
+    def _end(self, number, waits_for):
+        """Until it has ended, not until the system has cleaned up behind it: beside an emulator and a program that read its /proc,
+        waitpid() was seen to do that for up to a minute."""
+        start, starved = time.monotonic(), Starved(self.process.pid, os.getpid(), *waits_for)
+        with open(os.pidfd_open(self.process.pid), "rb", buffering=0) as ended:
+            self.process.send_signal(number)
+            lost = starved.seconds()
+            while not select.select([ended], [], [], 0.02)[0]:
+                if time.monotonic() > start + PATIENCE:
+                    self.process.kill()
+                    raise AssertionError("kingletd did not end:\n" + "".join(self.lines))
+                lost = starved.seconds()
+            return time.monotonic() - start - lost
 
     def ask(self, path, method="GET", body=None, headers=None, timeout=PATIENCE):
         connection = http.client.HTTPConnection(*self.url, timeout=timeout)

@@ -70,8 +70,8 @@ class Stopping(ScratchFolder):
         path.chmod(0o755)
         return path
 
-    def stops(self, daemon):
-        code, taken = daemon.stop()
+    def stops(self, daemon, *waits_for):
+        code, taken = daemon.stop(waits_for=waits_for)
         print(f"{self.id().split('.')[-1]}: {taken:.2f} s but for those without a processor")
         self.assertEqual(code, 0, "".join(daemon.lines))
         self.assertLess(taken, LIMIT, "".join(daemon.lines))
@@ -251,7 +251,7 @@ class Speakers(Stopping):
         self.addCleanup(listener.stop)
         visit = self.open_visit(daemon)
         listener.wait("event/visit")
-        self.stops(daemon)
+        self.stops(daemon, broker.process.pid)
         self.assert_on_disk(visit)
         kept, status = self.retained(broker)
         self.assertEqual((kept["id"], kept["state"], status), (visit, "ended", "offline"))
