@@ -38,6 +38,8 @@ struct Scored {
   std::uint32_t taxon = 0;  // Taxa[taxon]
   std::uint32_t index = 0;  // the class with the largest part of the score
   float score = 0;          // 0 to 1
+
+  bool operator==(const Scored&) const = default;
 };
 
 inline constexpr std::size_t kMaxTop = 10;
@@ -51,6 +53,7 @@ struct Answer {
 
   // Best first, what was decided about in front; empty for kNonFinite.
   [[nodiscard]] std::span<const Scored> top() const { return {entries.data(), count}; }
+  bool operator==(const Answer&) const = default;
 };
 
 enum class Unlisted : std::uint8_t { kRefuse, kFlag };  // a bird that is not on the region's list

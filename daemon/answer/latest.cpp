@@ -13,15 +13,16 @@ LatestPredictions::LatestPredictions(std::size_t kept, std::function<void()> tol
 }
 
 void LatestPredictions::publish(const Prediction& prediction) {
+  std::array<std::byte, kMostPacked> packed;
+  const std::size_t size = pack(prediction, packed);
   {
     MutexLock lock(mutex_);
-    RegionLook* room = make_room(prediction.region_count);
-    std::ranges::copy(prediction.looks(), room);
-    const Kept newest{.head = prediction, .looks = room};
+    std::byte* room = make_room(size);
+    std::copy_n(packed.begin(), size, room);
     if (kept_.size() < most_) {
-      kept_.push_back(newest);
+      kept_.push_back(room);
     } else {
-      kept_[published_ % most_] = newest;
+      kept_[published_ % most_] = room;
     }
     ++published_;
     blocks_[block_]->needed_until = published_ + most_;
@@ -40,13 +41,11 @@ std::optional<Prediction> LatestPredictions::get() const {
 std::uint64_t LatestPredictions::count() const { return std::min<std::uint64_t>(published_, most_); }
 
 void LatestPredictions::read(std::uint64_t number, Prediction& prediction) const {
-  const Kept& kept = kept_[number % most_];
-  static_cast<PredictionHead&>(prediction) = kept.head;
-  std::copy_n(kept.looks, kept.head.region_count, prediction.regions.begin());
+  unpack(kept_[number % most_], prediction);
 }
 
-RegionLook* LatestPredictions::make_room(std::size_t looks) {
-  if (used_ + looks > Block::kLooks) {
+std::byte* LatestPredictions::make_room(std::size_t bytes) {
+  if (used_ + bytes > sizeof(Block::bytes)) {
     const std::size_t next = (block_ + 1) % blocks_.size();
     // The one that is being published takes the oldest one's place.
     if (blocks_[next]->needed_until <= published_ + 1) {
@@ -57,8 +56,8 @@ RegionLook* LatestPredictions::make_room(std::size_t looks) {
     }
     used_ = 0;
   }
-  RegionLook* room = blocks_[block_]->looks.data() + used_;
-  used_ += looks;
+  std::byte* room = blocks_[block_]->bytes.data() + used_;
+  used_ += bytes;
   return room;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest predictions, for readers that must never reach into the pipeline. Room for all the looks that one may
-// have would be four times what they take: looks lie in blocks, which are used again. Memory is written when there is
-// something to keep, and not before.
+// Why: the newest predictions, for readers that must never reach into the pipeline. They lie packed in blocks, which
+// are used again. Memory is written when there is something to keep, and not before.
 #pragma once
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/answer/packed_prediction.h"
 #include "daemon/line/prediction.h"
 #include "engine/base/mutex.h"
 
@@ -24,7 +24,7 @@ class LatestPredictions {
   // Keeps the newest `kept`, at least one. `told`, which may be empty, is called after each was published.
   explicit LatestPredictions(std::size_t kept = 1, std::function<void()> told = {});
 
-  // Allocates only where those that are kept have more looks together than ever before.
+  // Allocates only where those that are kept are larger together than ever before.
   void publish(const Prediction& prediction);
   [[nodiscard]] std::optional<Prediction> get() const;
   // Those kept, newest first, that `matches`; at most `limit`.
@@ -41,30 +41,24 @@ class LatestPredictions {
   }
 
  private:
-  struct Kept {
-    PredictionHead head;
-    const RegionLook* looks = nullptr;
-  };
   struct Block {
-    static constexpr std::size_t kLooks = 64;
-    std::array<RegionLook, kLooks> looks{};
+    std::array<std::byte, std::size_t{16} << 10> bytes{};
     std::uint64_t needed_until = 0;  // so many were published: then nobody needs them
   };
-  static_assert(kMaxRegions <= Block::kLooks);
+  static_assert(kMostPacked <= sizeof(Block::bytes));
 
   [[nodiscard]] std::uint64_t count() const KINGLET_REQUIRES(mutex_);
   void read(std::uint64_t number, Prediction& prediction) const KINGLET_REQUIRES(mutex_);
-  // Room for so many looks.
-  [[nodiscard]] RegionLook* make_room(std::size_t looks) KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] std::byte* make_room(std::size_t bytes) KINGLET_REQUIRES(mutex_);
 
   const std::function<void()> told_;
   const std::size_t most_;
   mutable Mutex mutex_;
-  std::vector<Kept> kept_ KINGLET_GUARDED_BY(mutex_);  // a ring once there are as many as may be
+  std::vector<const std::byte*> kept_ KINGLET_GUARDED_BY(mutex_);  // a ring once there are as many as may be
   std::uint64_t published_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Block>> blocks_ KINGLET_GUARDED_BY(mutex_);  // a ring, in the order of their use
   std::size_t block_ KINGLET_GUARDED_BY(mutex_) = 0;                       // that is being filled
-  std::size_t used_ KINGLET_GUARDED_BY(mutex_) = 0;                        // of it
+  std::size_t used_ KINGLET_GUARDED_BY(mutex_) = 0;                        // bytes of it
 };
 
 }  // namespace kinglet::daemon

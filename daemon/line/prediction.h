@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what the model said of one frame. Fixed size, so that making and publishing one allocates nothing.
+// answer/packed_prediction.cpp names each member, too.
 #pragma once
 
 #include <array>
@@ -29,6 +30,8 @@ struct StageTimes {
   SteadyClock::duration preprocess{};
   SteadyClock::duration inference{};
   SteadyClock::duration postprocess{};
+
+  bool operator==(const StageTimes&) const = default;
 };
 
 // The source of what was drawn by kinglet itself, in predictions and visits: never a camera's name.
@@ -51,6 +54,7 @@ struct RegionLook {
 
   // Best first.
   [[nodiscard]] std::span<const Scored> top() const { return std::span(entries).first(count); }
+  bool operator==(const RegionLook&) const = default;
 };
 
 // What a detector did for a frame.
@@ -60,10 +64,11 @@ struct DetectorWork {
   std::array<std::uint32_t, kBeingCount> found{};
   Refined refined;
   SteadyClock::duration time{};
+
+  bool operator==(const DetectorWork&) const = default;
 };
 
-// All of a prediction but the looks, of which most have few.
-struct PredictionHead {
+struct Prediction {
   Ulid id;
   std::uint64_t seq = 0;  // rises by one with each prediction of this process
   WallTime at{};          // when the frame was taken
@@ -74,18 +79,16 @@ struct PredictionHead {
   SteadyClock::duration age{};  // from exposure to answer
   Answer answer;                // to all looks at the best region's track, as the crop
   CropRect crop;
-  std::size_t region_count = 0;
   LeftOutCounts left_out{};  // regions that it did not see
   DetectorWork detector;
   StageTimes timing;          // of all regions together, without the detector's
   std::optional<Ulid> visit;  // that of the best region
   std::uint32_t model = 0;    // its number on the ModelBoard
-};
-
-struct Prediction : PredictionHead {
+  std::size_t region_count = 0;
   std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
 
   [[nodiscard]] std::span<const RegionLook> looks() const { return std::span(regions).first(region_count); }
+  bool operator==(const Prediction&) const = default;
 };
 
 }  // namespace kinglet::daemon

@@ -14,6 +14,8 @@ struct Refined {
   std::uint32_t merged = 0;     // regions that are a part of another one's bird
   std::uint32_t split = 0;      // further birds of a region
   std::uint32_t tightened = 0;  // regions whose box is the bird's now
+
+  bool operator==(const Refined&) const = default;
 };
 
 // Of regions that the detector has looked into, which are those with an opinion: it becomes that of what was found
