@@ -380,7 +380,7 @@ Result<std::string> Store::picture(std::string_view id, Picture kind) {
   const Error gone{ErrorCode::kUnavailable, "the picture is no longer kept", {}, {}};
   if (*size == 0) return std::unexpected(gone);
   if (const Pending::Entry entry = shared_.pending.find(id); entry && entry->pictures) {
-    if (const std::string& bytes = bytes_of(*entry->pictures, kind); !bytes.empty()) return bytes;
+    if (const SharedBytes& bytes = bytes_of(*entry->pictures, kind); !bytes.empty()) return bytes.joined();
   }
   Result<std::string> bytes = shared_.files.read(seen->row.visit.id, kind);
   if (!bytes && bytes.error().code == ErrorCode::kNotFound) return std::unexpected(gone);

@@ -364,9 +364,9 @@ Result<Pending::Entry> Writer::write_pictures(const Pending::Entry& entry) {
   const SteadyTime begin = SteadyClock::now();
   Pictures allowed = *entry->pictures;
   const std::string day = today();
-  const auto limit = [&](std::string& bytes, std::optional<std::uint64_t>& size, Use use) {
+  const auto limit = [&](SharedBytes& bytes, std::optional<std::uint64_t>& size, Use use) {
     if (bytes.empty() || budget_.allows(use, day, allowed.total())) return;
-    bytes.clear();
+    bytes = {};
     size.reset();
     ++shared_.dropped;
   };

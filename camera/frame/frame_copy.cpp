@@ -2,7 +2,9 @@
 #include "camera/frame/frame_copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "camera/frame/plane_shape.h"
 #include "engine/base/check.h"
@@ -14,6 +16,11 @@ namespace {
 void give_back(std::vector<std::byte>& bytes, std::size_t wanted) {
   constexpr std::size_t kAlwaysKept = std::size_t{32} << 20;
   if (bytes.capacity() > kAlwaysKept && bytes.capacity() / 4 > wanted) std::vector<std::byte>().swap(bytes);
+}
+
+PlaneShape shape_of(PixelFormat format, int plane, int width, int height) {
+  return plane_shape(format, static_cast<std::uint32_t>(plane), static_cast<std::uint32_t>(width),
+                     static_cast<std::uint32_t>(height));
 }
 
 }  // namespace
@@ -33,37 +40,46 @@ void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& 
   }
 }
 
+FrameView part_of(const FrameView& view, int x, int y, int width, int height) {
+  KINGLET_CHECK(view.format != PixelFormat::kMjpeg && x >= 0 && y >= 0 && width > 0 && height > 0);
+  KINGLET_CHECK(x + width <= view.width && y + height <= view.height);
+  const bool subsampled = view.format == PixelFormat::kNv12 || view.format == PixelFormat::kYuv420;
+  if (view.format != PixelFormat::kRgb888) KINGLET_CHECK((x | width) % 2 == 0);
+  if (subsampled) KINGLET_CHECK((y | height) % 2 == 0);
+  FrameView part = view;
+  part.width = width;
+  part.height = height;
+  for (int i = 0; i < view.plane_count; ++i) {
+    Plane& plane = part.planes[static_cast<std::size_t>(i)];
+    const PlaneShape before = shape_of(view.format, i, x, y);
+    const PlaneShape shape = shape_of(view.format, i, width, height);
+    plane.bytes = plane.bytes.subspan(before.rows * plane.stride + before.row_bytes,
+                                      (shape.rows - 1) * plane.stride + shape.row_bytes);
+  }
+  return part;
+}
+
 void copy_part(const FrameView& view, int x, int y, int width, int height, std::vector<std::byte>& bytes,
                FrameView& copy) {
-  KINGLET_CHECK(view.format != PixelFormat::kMjpeg && x >= 0 && y >= 0 && width > 0 && height > 0);
-  KINGLET_CHECK((x | y | width | height) % 2 == 0 && x + width <= view.width && y + height <= view.height);
-  const auto shape = [&](int plane, int columns, int rows) {
-    return plane_shape(view.format, static_cast<std::uint32_t>(plane), static_cast<std::uint32_t>(columns),
-                       static_cast<std::uint32_t>(rows));
-  };
-  copy = view;
-  copy.width = width;
-  copy.height = height;
+  const FrameView part = part_of(view, x, y, width, height);
+  const auto planes = static_cast<std::size_t>(part.plane_count);
+  std::array<PlaneShape, 3> shapes{};
   std::size_t total = 0;
-  for (int i = 0; i < view.plane_count; ++i) total += shape(i, width, height).row_bytes * shape(i, width, height).rows;
-  give_back(bytes, total);
-  bytes.clear();
-  bytes.reserve(total);
-  std::array<std::size_t, 3> ends{};
-  for (int i = 0; i < view.plane_count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const Plane& plane = view.planes[at];
-    const PlaneShape before = shape(i, x, y);
-    const PlaneShape part = shape(i, width, height);
-    for (std::uint64_t row = 0; row < part.rows; ++row) {
-      const auto pixels = plane.bytes.subspan((before.rows + row) * plane.stride + before.row_bytes, part.row_bytes);
-      bytes.insert(bytes.end(), pixels.begin(), pixels.end());
-    }
-    copy.planes[at].stride = part.row_bytes;
-    ends[at] = bytes.size();
+  for (std::size_t i = 0; i < planes; ++i) {
+    shapes[i] = shape_of(part.format, static_cast<int>(i), width, height);
+    total += shapes[i].rows * shapes[i].row_bytes;
   }
-  for (std::size_t i = 0, begin = 0; i < static_cast<std::size_t>(view.plane_count); begin = ends[i++]) {
-    copy.planes[i].bytes = std::span<const std::byte>(bytes).subspan(begin, ends[i] - begin);
+  give_back(bytes, total);
+  bytes.resize(total);
+  copy = part;
+  std::span<std::byte> room = bytes;
+  for (std::size_t i = 0; i < planes; ++i) {
+    const Plane& plane = part.planes[i];
+    copy.planes[i] = {.bytes = room.first(shapes[i].rows * shapes[i].row_bytes), .stride = shapes[i].row_bytes};
+    for (std::uint64_t row = 0; row < shapes[i].rows; ++row) {
+      std::ranges::copy(plane.bytes.subspan(row * plane.stride, shapes[i].row_bytes), room.begin());
+      room = room.subspan(shapes[i].row_bytes);
+    }
   }
 }
 

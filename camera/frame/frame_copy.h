@@ -13,8 +13,10 @@ namespace kinglet::camera {
 // of a much larger one are given back.
 void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& copy);
 
-// The same of `width` x `height` pixels from (x, y) on, which lie in the picture; all are even. Of pixels only: a JPEG
-// has no parts.
+// `width` x `height` pixels from (x, y) on, which lie in the picture, where they are; even where pixels share colours.
+// Of pixels only: a JPEG has no parts.
+[[nodiscard]] FrameView part_of(const FrameView& view, int x, int y, int width, int height);
+// The same as copy_view() has it.
 void copy_part(const FrameView& view, int x, int y, int width, int height, std::vector<std::byte>& bytes,
                FrameView& copy);
 

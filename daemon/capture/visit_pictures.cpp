@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "camera/decode/to_rgb.h"
 #include "daemon/capture/frame_jpeg.h"
 #include "daemon/capture/people/painted_clip.h"
 
@@ -19,11 +18,8 @@ constexpr int kCropSide = 640;
 
 Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropRect& crop) {
   store::Pictures pictures;
-  camera::Image room;
-  const camera::FrameView rgb = KINGLET_TRY(camera::as_rgb(view, room));
-  pictures.frame =
-      view.format == camera::PixelFormat::kMjpeg ? jpeg_of(view) : KINGLET_TRY(jpeg_of(rgb, kFrameQuality));
-  pictures.crop = KINGLET_TRY(jpeg_of_part(rgb, crop, kCropSide, kCropQuality));
+  pictures.frame = KINGLET_TRY(jpeg_of(view, kFrameQuality));
+  pictures.crop = KINGLET_TRY(jpeg_of_part(view, crop, kCropSide, kCropQuality));
   return pictures;
 }
 

@@ -18,7 +18,7 @@ PictureSizes sizes_of(const Pictures& pictures, PictureSizes sizes) {
 }
 
 struct KindMembers {
-  std::string Pictures::* bytes;
+  SharedBytes Pictures::* bytes;
   std::optional<std::uint64_t> PictureSizes::* size;
 };
 // The least valuable first.
@@ -28,7 +28,7 @@ constexpr std::array<KindMembers, 3> kVictims{{{&Pictures::clip, &PictureSizes::
 
 }  // namespace
 
-const std::string& bytes_of(const Pictures& pictures, Picture kind) {
+const SharedBytes& bytes_of(const Pictures& pictures, Picture kind) {
   return kind == Picture::kCrop ? pictures.crop : kind == Picture::kFrame ? pictures.frame : pictures.clip;
 }
 
@@ -199,7 +199,7 @@ std::uint64_t Pending::shrink_pictures() {
       ++forgotten;
       replace(seq, [&](PendingVisit& changed) {
         Pictures fewer = *changed.pictures;
-        (fewer.*kind.bytes).clear();
+        fewer.*kind.bytes = {};
         (changed.row.pictures.*kind.size).reset();
         changed.pictures = std::make_shared<const Pictures>(std::move(fewer));
       });

@@ -15,15 +15,16 @@
 #include <vector>
 
 #include "engine/base/mutex.h"
+#include "store/database/shared_bytes.h"
 #include "store/database/visit_row.h"
 
 namespace kinglet::store {
 
 // JPEG files, the clip as one multipart file of them. Empty: there is none.
 struct Pictures {
-  std::string crop;
-  std::string frame;
-  std::string clip;
+  SharedBytes crop;
+  SharedBytes frame;
+  SharedBytes clip;
 
   [[nodiscard]] std::uint64_t total() const { return crop.size() + frame.size() + clip.size(); }
   [[nodiscard]] int count() const { return (crop.empty() ? 0 : 1) + (frame.empty() ? 0 : 1) + (clip.empty() ? 0 : 1); }
@@ -31,7 +32,7 @@ struct Pictures {
 
 enum class Picture : std::uint8_t { kCrop, kFrame, kClip };
 inline constexpr std::array kPictures{Picture::kCrop, Picture::kFrame, Picture::kClip};
-[[nodiscard]] const std::string& bytes_of(const Pictures& pictures, Picture kind);
+[[nodiscard]] const SharedBytes& bytes_of(const Pictures& pictures, Picture kind);
 [[nodiscard]] const std::optional<std::uint64_t>& size_of(const PictureSizes& sizes, Picture kind);
 
 struct PendingVisit {

@@ -27,7 +27,7 @@ constexpr std::string_view kLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 struct KindRow {
   Picture kind;
   std::string_view ending;
-  std::string Pictures::* bytes;
+  SharedBytes Pictures::* bytes;
 };
 constexpr std::array<KindRow, 3> kKinds{{{Picture::kCrop, ".crop.jpg", &Pictures::crop},
                                          {Picture::kFrame, ".frame.jpg", &Pictures::frame},
@@ -134,10 +134,10 @@ Result<void> PictureFiles::write_all(std::string_view id, const Pictures& pictur
                 folder.string(), is_full ? "free some space" : "");
   }
   for (const KindRow& row : kKinds) {
-    const std::string& bytes = pictures.*(row.bytes);
+    const SharedBytes& bytes = pictures.*(row.bytes);
     if (bytes.empty()) continue;
     const fs::path path = KINGLET_TRY(path_of(id, row.kind));
-    KINGLET_TRY(write_file(path, bytes, Overwrite::kReplace));
+    KINGLET_TRY(write_file(path, bytes.pieces(), Overwrite::kReplace));
   }
   // The files are on the disk; their names only after this.
   KINGLET_TRY(sync_folder(folder));

@@ -58,7 +58,7 @@ ROOMS = {
     "daemon/line": "daemon/metrics camera/frame camera/decode camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/recipe engine/session visits",
-    "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/sources camera/decode camera/preprocess visits store",
+    "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/sources camera/decode camera/preprocess visits store store/database",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
     "daemon/notify": "daemon/tokens daemon/tell daemon/outgoing visits",
     "daemon/settings": "daemon/values daemon/tokens daemon/catalogue daemon/notify daemon/tell daemon/line camera/source camera/sources config store",

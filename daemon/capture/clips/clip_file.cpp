@@ -2,6 +2,8 @@
 #include "daemon/capture/clips/clip_file.h"
 
 #include <charconv>
+#include <memory>
+#include <utility>
 
 #include "engine/base/format.h"
 
@@ -33,18 +35,21 @@ bool take(std::string_view& text, std::string_view expected) {
 
 }  // namespace
 
-std::string make_clip(const ClipFrames& frames) {
-  std::string clip;
+store::SharedBytes make_clip(const ClipFrames& frames) {
+  store::SharedBytes clip;
   if (frames.empty()) return clip;
+  const auto say = [&](std::string text) { clip.add(std::make_shared<const std::string>(std::move(text))); };
+  std::string_view end_before;
   for (const auto& frame : frames) {
     const auto passed = std::chrono::duration_cast<WallTime::duration>(frame->at - frames.front()->at);
     const auto at = std::chrono::floor<milliseconds>(frames.front()->wall + passed).time_since_epoch();
-    clip += format_text("{}{}{}{}.{:03}{}", kBegin, frame->jpeg.size(), kTime, at.count() / 1000, at.count() % 1000,
-                        kHeadersEnd);
-    clip += frame->jpeg;
-    clip += kPartEnd;
+    say(format_text("{}{}{}{}{}.{:03}{}", end_before, kBegin, frame->jpeg.size(), kTime, at.count() / 1000,
+                    at.count() % 1000, kHeadersEnd));
+    clip.add(store::SharedBytes::Piece(frame, &frame->jpeg));
+    end_before = kPartEnd;
   }
-  return clip + std::string(kEnd);
+  say(format_text("{}{}", kPartEnd, kEnd));
+  return clip;
 }
 
 std::optional<ClipPart> take_part(std::string_view& clip) {

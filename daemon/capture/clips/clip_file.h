@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "daemon/capture/clips/clip_ring.h"
+#include "store/database/shared_bytes.h"
 
 namespace kinglet::daemon {
 
 inline constexpr std::string_view kClipType = "multipart/x-mixed-replace; boundary=kinglet";
 
-// Empty without frames. Times between parts are those of the steady clock.
-[[nodiscard]] std::string make_clip(const ClipFrames& frames);
+// Empty without frames. Times between parts are those of the steady clock. The pictures are those of the frames.
+[[nodiscard]] store::SharedBytes make_clip(const ClipFrames& frames);
 
 struct ClipPart {
   std::string_view bytes;           // with its boundary and headers; the end of the clip comes with its last part

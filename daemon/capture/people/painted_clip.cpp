@@ -23,6 +23,6 @@ bool PaintedClip::step(Hurry hurry) {
   return true;
 }
 
-std::string PaintedClip::made() const { return make_clip(shown_); }
+store::SharedBytes PaintedClip::made() const { return make_clip(shown_); }
 
 }  // namespace kinglet::daemon

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "daemon/capture/clips/clip_ring.h"
 #include "daemon/capture/people/people.h"
+#include "store/database/shared_bytes.h"
 
 namespace kinglet::daemon {
 
@@ -23,7 +23,7 @@ class PaintedClip {
   enum class Hurry : std::uint8_t { kNo, kYes };
   [[nodiscard]] bool step(Hurry hurry);
   // What step() has left, as a clip.
-  [[nodiscard]] std::string made() const;
+  [[nodiscard]] store::SharedBytes made() const;
 
  private:
   ClipFrames clip_;

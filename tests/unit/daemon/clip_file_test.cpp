@@ -15,7 +15,7 @@ namespace {
 TEST(ClipFile, PartsComeBackWithTheirTimes) {
   const ClipFrames frames{std::make_shared<const ClipFrame>(frame_at(milliseconds(0))),
                           std::make_shared<const ClipFrame>(frame_at(milliseconds(1207)))};
-  const std::string clip = make_clip(frames);
+  const std::string clip = make_clip(frames).joined();
   std::string_view rest = clip;
   const auto first = take_part(rest);
   ASSERT_TRUE(first);
@@ -30,10 +30,20 @@ TEST(ClipFile, PartsComeBackWithTheirTimes) {
   EXPECT_FALSE(take_part(rest));
 }
 
-TEST(ClipFile, WithoutFramesThereIsNone) { EXPECT_EQ(make_clip({}), ""); }
+TEST(ClipFile, HoldsThePicturesOfTheFramesAndNoCopyOfThem) {
+  const auto frame = std::make_shared<const ClipFrame>(frame_at(milliseconds(0)));
+  const store::SharedBytes clip = make_clip({frame, frame});
+  const std::vector<std::string_view> pieces = clip.pieces();
+  EXPECT_EQ(std::ranges::count(pieces, frame->jpeg.data(), &std::string_view::data), 2);
+  const store::SharedBytes copy = clip;
+  EXPECT_EQ(copy.pieces()[1].data(), frame->jpeg.data());
+  EXPECT_EQ(copy.size(), copy.joined().size());
+}
+
+TEST(ClipFile, WithoutFramesThereIsNone) { EXPECT_TRUE(make_clip({}).empty()); }
 
 TEST(ClipFile, DamagedBytesAreNoPart) {
-  const std::string clip = make_clip({std::make_shared<const ClipFrame>(frame_at(milliseconds(5), 30))});
+  const std::string clip = make_clip({std::make_shared<const ClipFrame>(frame_at(milliseconds(5), 30))}).joined();
   for (std::size_t size = 0; size + 13 < clip.size(); ++size) {
     std::string_view rest = std::string_view(clip).substr(0, size);
     EXPECT_FALSE(take_part(rest)) << size;
@@ -52,7 +62,7 @@ std::string clip_of(const std::vector<int>& at) {
     frame.jpeg = drawn_jpeg(32, 16, static_cast<int>(frames.size()) * 20 % 250);
     frames.push_back(std::make_shared<const ClipFrame>(std::move(frame)));
   }
-  return make_clip(frames);
+  return make_clip(frames).joined();
 }
 
 // The sizes of the chunks of the stream, from its index.
@@ -139,7 +149,7 @@ TEST(ClipAvi, WhatIsNoPictureOrOfAnotherSizeIsLeftOut) {
   const auto part = [](const std::string& jpeg) {
     ClipFrame frame = frame_at(milliseconds(0));
     frame.jpeg = jpeg;
-    std::string clip = make_clip({std::make_shared<const ClipFrame>(std::move(frame))});
+    std::string clip = make_clip({std::make_shared<const ClipFrame>(std::move(frame))}).joined();
     return clip.substr(0, clip.size() - std::string("--kinglet--\r\n").size());
   };
   const std::string small = drawn_jpeg(32, 16, 9);
