@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
@@ -110,8 +111,7 @@ Result<Labels> Labels::parse(std::string_view text, std::string_view where) {
     return fail(ErrorCode::kBadData, "label file is empty", std::string(where),
                 "write one label a line, class 0 first");
   }
-  Labels labels;
-  labels.where_ = where;
+  std::vector<Label> labels;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
@@ -124,27 +124,26 @@ Result<Labels> Labels::parse(std::string_view text, std::string_view where) {
       return fail(ErrorCode::kBadData, format_text("byte {} of the line is not UTF-8 text", *bad + 1), place,
                   "save the file as UTF-8");
     }
-    labels.labels_.push_back(make_label(line, labels.labels_.size()));
+    labels.push_back(make_label(line, labels.size()));
   }
-  return labels;
+  return Labels(std::move(labels), std::string(where));
 }
 
 Labels Labels::numbered(std::size_t count) {
-  Labels labels;
-  labels.where_ = "numbered classes";
-  labels.labels_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) labels.labels_.push_back(make_label(format_text("class {}", i), i));
-  return labels;
+  std::vector<Label> labels;
+  labels.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) labels.push_back(make_label(format_text("class {}", i), i));
+  return {std::move(labels), "numbered classes"};
 }
 
 Result<void> Labels::check_count(std::size_t output_count) const {
-  if (labels_.size() == output_count) return {};
-  const bool one_missing = labels_.size() + 1 == output_count;
+  if (size() == output_count) return {};
+  const bool one_missing = size() + 1 == output_count;
   std::string hint = format_text("use the label file that belongs to this model; line 1 is class 0{}",
                                  one_missing ? "; one line is missing, often \"background\"" : "");
   return fail(ErrorCode::kBadData,
-              format_text("label file has {} labels, the model's output has {} classes", labels_.size(), output_count),
-              where_, std::move(hint));
+              format_text("label file has {} labels, the model's output has {} classes", size(), output_count), where_,
+              std::move(hint));
 }
 
 std::string to_text(const Labels& labels) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -22,24 +24,29 @@ struct Label {
   LabelRole role = LabelRole::kSpecies;  // kBackground for "background" and "none", any case
 };
 
+// Immutable; copies share them.
 class Labels {
  public:
+  Labels() = default;
   // kNotFound, kBadData (not UTF-8, empty, over 1 MiB, a blank line in the middle: file:line).
   [[nodiscard]] static Result<Labels> open(const std::filesystem::path& path);
   [[nodiscard]] static Result<Labels> parse(std::string_view text, std::string_view where);
   // "class 0", "class 1" ... for a model without a label file.
   [[nodiscard]] static Labels numbered(std::size_t count);
 
-  [[nodiscard]] std::size_t size() const { return labels_.size(); }
-  [[nodiscard]] const Label& operator[](std::size_t index) const { return labels_[index]; }
-  [[nodiscard]] auto begin() const { return labels_.begin(); }
-  [[nodiscard]] auto end() const { return labels_.end(); }
+  [[nodiscard]] std::size_t size() const { return labels_->size(); }
+  [[nodiscard]] const Label& operator[](std::size_t index) const { return (*labels_)[index]; }
+  [[nodiscard]] auto begin() const { return labels_->begin(); }
+  [[nodiscard]] auto end() const { return labels_->end(); }
 
   // kBadData naming both counts and the file, with the cure, when they differ.
   [[nodiscard]] Result<void> check_count(std::size_t output_count) const;
 
  private:
-  std::vector<Label> labels_;
+  Labels(std::vector<Label> labels, std::string where)
+      : labels_(std::make_shared<const std::vector<Label>>(std::move(labels))), where_(std::move(where)) {}
+
+  std::shared_ptr<const std::vector<Label>> labels_ = std::make_shared<const std::vector<Label>>();
   std::string where_;
 };
 
