@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/session/kept_format.h"
 
-#include <openssl/evp.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
+#include <memory>
 #include <type_traits>
 
 namespace kinglet::engine {
@@ -16,33 +19,28 @@ KeptHeader::KeptHeader(std::string_view digest) {
 }
 
 KeptSum KeptHeader::own_sum() const {
-  return kept_sum_of(std::as_bytes(std::span(this, 1)).first(sizeof(KeptHeader) - sizeof(KeptSum))).value_or(KeptSum{});
+  return kept_sum_of(std::as_bytes(std::span(this, 1)).first(sizeof(KeptHeader) - sizeof(KeptSum)));
 }
 
-KeptSumming::KeptSumming() {
-  const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> kind(EVP_MAC_fetch(nullptr, "POLY1305", nullptr),
-                                                               &EVP_MAC_free);
-  context_.reset(kind ? EVP_MAC_CTX_new(kind.get()) : nullptr);
-  constexpr std::array<unsigned char, 32> kKey{'k', 'i', 'n', 'g', 'l', 'e', 't'};
-  works_ = context_ && EVP_MAC_init(context_.get(), kKey.data(), kKey.size(), nullptr) == 1;
-}
+struct KeptSumming::State {
+  XXH3_state_t xxh3;
+};
+
+KeptSumming::KeptSumming() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh3); }
+
+KeptSumming::~KeptSumming() = default;
 
 void KeptSumming::add(std::span<const std::byte> bytes) {
-  works_ =
-      works_ && EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1;
+  XXH3_128bits_update(&state_->xxh3, bytes.data(), bytes.size());
 }
 
-std::optional<KeptSum> KeptSumming::result() {
-  KeptSum sum{};
-  std::size_t size = 0;
-  works_ =
-      works_ && EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(sum.data()), &size, sum.size()) == 1;
-  return works_ && size == sum.size() ? std::optional(sum) : std::nullopt;
+KeptSum KeptSumming::result() const {
+  XXH128_canonical_t digits;
+  XXH128_canonicalFromHash(&digits, XXH3_128bits_digest(&state_->xxh3));
+  return std::bit_cast<KeptSum>(digits);
 }
 
-void KeptSumming::Free::operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-
-std::optional<KeptSum> kept_sum_of(std::span<const std::byte> bytes) {
+KeptSum kept_sum_of(std::span<const std::byte> bytes) {
   KeptSumming summing;
   summing.add(bytes);
   return summing.result();

@@ -269,12 +269,9 @@ std::span<std::byte> WrittenWeights::room(std::size_t bytes) {
 
 const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::byte> piece) {
   if (piece.data() != room_.data()) return others_->keep(maker, piece);
-  const auto sum = kept_sum_of(piece);
   const std::uint64_t offset = aligned(end_);
   const std::uint64_t list = 2 * kAlignment + (pieces_.size() + 1) * sizeof(KeptPiece);  // as finish() places it
-  if (!sum) {
-    give_up("libcrypto has no Poly1305");
-  } else if (pieces_.size() >= kept_.most_pieces()) {
+  if (pieces_.size() >= kept_.most_pieces()) {
     give_up(format_text("its weights are more than {} pieces", kept_.most_pieces()));
   } else if (offset + piece.size() + list > kept_.most_bytes()) {
     give_up(format_text("its weights take more than the {} MB that the folder may have", kept_.most_bytes() >> 20));
@@ -283,7 +280,7 @@ const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::
   } else if (!write_at(offset, piece)) {
     give_up("cannot write it: " + errno_text());
   } else {
-    pieces_.push_back({.maker = maker, .offset = offset, .bytes = piece.size(), .sum = *sum});
+    pieces_.push_back({.maker = maker, .offset = offset, .bytes = piece.size(), .sum = kept_sum_of(piece)});
     end_ = offset + piece.size();
     return memory_.data() + offset;
   }
@@ -300,7 +297,7 @@ Result<void> WrittenWeights::finish() {
   header.pieces = pieces_.size();
   header.index = aligned(end_) + PackedWeights::kAlignment;
   const std::span<const std::byte> index = std::as_bytes(std::span(pieces_));
-  header.index_sum = kept_sum_of(index).value_or(KeptSum{});
+  header.index_sum = kept_sum_of(index);
   header.sum = header.own_sum();
   // Not waited for by fsync(): seconds on a card, and a file that a lost power left in pieces is found out by its sums.
   if (!failure_ &&

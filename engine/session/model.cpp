@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/session/model.h"
 
-#include <openssl/evp.h>
-
+#include <algorithm>
 #include <array>
-#include <memory>
 
-#include "engine/base/check.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
+#include "engine/session/sha256.h"
 
 namespace kinglet::engine {
-
-namespace {
-
-using Digest = std::array<unsigned char, 32>;
-
-std::string to_text(const Digest& digest) {
-  std::string text = "sha256:";
-  for (const unsigned char byte : digest) text += format_text("{:02x}", byte);
-  return text;
-}
-
-}  // namespace
 
 Result<ModelFile> open_model(const std::filesystem::path& path) {
   const InputFile file = KINGLET_TRY(InputFile::open(path));
@@ -52,27 +38,18 @@ Result<std::filesystem::path> data_file_of(const std::filesystem::path& model, c
 
 Result<std::string> file_digest(const std::filesystem::path& path) {
   const InputFile file = KINGLET_TRY(InputFile::open(path));
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    return fail(ErrorCode::kInternal, "SHA-256 is not available");
-  }
+  Sha256 sum;
   std::array<std::byte, 65536> buffer{};
   for (std::uint64_t offset = 0; offset < file.size();) {
     const auto chunk =
         std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - offset)));
     KINGLET_TRY(file.read_at(offset, chunk));
-    EVP_DigestUpdate(context.get(), chunk.data(), chunk.size());
+    sum.add(chunk);
     offset += chunk.size();
   }
-  Digest digest{};
-  EVP_DigestFinal_ex(context.get(), digest.data(), nullptr);
-  return to_text(digest);
+  return "sha256:" + sum.hex();
 }
 
-std::string text_digest(std::string_view text) {
-  Digest digest{};
-  KINGLET_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1);
-  return to_text(digest);
-}
+std::string text_digest(std::string_view text) { return "sha256:" + sha256_hex(text); }
 
 }  // namespace kinglet::engine
