@@ -52,7 +52,7 @@ LineModel::LineModel(engine::PictureModel model)
 
 Result<LineModel> LineModel::open(const LineModelOptions& options) {
   const SteadyTime start = SteadyClock::now();
-  engine::SessionOptions how{.threads = options.threads, .pool = options.pool};
+  engine::SessionOptions how{.threads = options.threads, .pool = options.pool, .integer_inputs = true};
   std::string digest = options.digest;
   if (!options.state_folder.empty()) {
     const std::filesystem::path folder = options.state_folder / kWeightsFolder;

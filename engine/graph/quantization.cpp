@@ -64,6 +64,10 @@ std::optional<LinearQuantization> quantization_at(const Graph& graph, const Node
 
 std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id, const LevelRules& rules) {
   if (const auto found = of_maker(graph, id, rules, kFarthest)) return found;
+  return quantization_by_readers(graph, id, rules);
+}
+
+std::optional<LinearQuantization> quantization_by_readers(const Graph& graph, ValueId id, const LevelRules& rules) {
   return of_reader(graph, id, rules, kFarthest);
 }
 

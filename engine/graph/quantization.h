@@ -78,6 +78,10 @@ inline constexpr std::string_view kRunsInIntegers = "kinglet_integers";
 [[nodiscard]] std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id,
                                                                 const LevelRules& rules);
 
+// From those that read it alone.
+[[nodiscard]] std::optional<LinearQuantization> quantization_by_readers(const Graph& graph, ValueId id,
+                                                                        const LevelRules& rules);
+
 [[nodiscard]] bool is_all_zero(const Tensor& tensor);
 
 }  // namespace kinglet::engine

@@ -35,5 +35,8 @@ inline constexpr RowRules kRowRules{kLevelRules, numbers_of, is_never_negative};
 [[nodiscard]] inline std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id) {
   return quantization_of(graph, id, kLevelRules);
 }
+[[nodiscard]] inline std::optional<LinearQuantization> quantization_by_readers(const Graph& graph, ValueId id) {
+  return quantization_by_readers(graph, id, kLevelRules);
+}
 
 }  // namespace kinglet::engine

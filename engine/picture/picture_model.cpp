@@ -33,11 +33,11 @@ std::optional<PictureInput> place_in(const TensorInfo& info) {
   if (!channels_first && shape[3] != 3) return std::nullopt;
   const std::size_t rows = channels_first ? 2 : 1;
   return PictureInput{.bytes = {},
-                      .type = info.type,
+                      .type = info.held ? info.held->type : info.type,
                       .width = static_cast<int>(shape[rows + 1]),
                       .height = static_cast<int>(shape[rows]),
                       .layout = channels_first ? info.layout : TensorLayout::kNhwc,
-                      .quantization = {}};
+                      .quantization = info.held ? info.held->quantization : Quantization{}};
 }
 
 // What was found, or numbers.
@@ -112,15 +112,16 @@ Result<PictureModel> PictureModel::open_as(const PictureModelOptions& options, S
   Session session = KINGLET_TRY(Session::open(options.model, how));
   PictureInput input = KINGLET_TRY(picture_input(session, options.model));
   FoundRecipe recipe = KINGLET_TRY(recipe_of(options, session.metadata()));
-  auto fitting = recipe_for_input(recipe.origin.empty() ? std::nullopt : std::optional(recipe.recipe), input.type,
-                                  session.inputs().front().quantization);
+  const TensorInfo& of_file = session.inputs().front();
+  auto fitting = recipe_for_input(recipe.origin.empty() ? std::nullopt : std::optional(recipe.recipe), of_file.type,
+                                  of_file.quantization);
   if (!fitting) return std::unexpected(with_context(fitting.error(), options.model.string()));
   recipe.recipe = std::move(*fitting);
   if (recipe.recipe.boxes) {
     return fail(ErrorCode::kBadData, "the recipe is a detector's: it has \"boxes\"", options.model.string(),
                 "kinglet detect shows what it finds; a model that names birds has scores");
   }
-  input.quantization = recipe.recipe.quantization.value_or(Quantization{});
+  if (!of_file.held) input.quantization = recipe.recipe.quantization.value_or(Quantization{});
   std::optional<FoundLabels> found = KINGLET_TRY(labels_of(options, session.metadata()));
   OutputMeaning output = KINGLET_TRY(output_of(options, session.output_forms(), recipe.recipe, found));
   FoundLabels labels = KINGLET_TRY(settled_labels(std::move(found), output));

@@ -15,6 +15,7 @@
 #include "engine/passes/runner.h"
 #include "engine/plan/needs.h"
 #include "engine/session/build_and_processor.h"
+#include "engine/session/integer_inputs.h"
 #include "engine/session/kept_weights.h"
 #include "engine/session/model.h"
 #include "engine/session/session_state.h"
@@ -93,9 +94,10 @@ Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& opti
 
 // All that packed weights depend on.
 std::string key_of(const SessionOptions& options) {
-  std::string key = format_text("{}\n{}\n{} {} {} {} {} {}\n", options.weights->digest, build_and_processor(),
-                                options.optimize, options.own_kernels, options.half, options.half_everywhere,
-                                options.batch, options.pool ? options.pool->threads() : options.threads);
+  std::string key =
+      format_text("{}\n{}\n{} {} {} {} {} {} {}\n", options.weights->digest, build_and_processor(), options.optimize,
+                  options.own_kernels, options.half, options.half_everywhere, options.integer_inputs, options.batch,
+                  options.pool ? options.pool->threads() : options.threads);
   if (options.memory_limit) key += format_text("memory {}\n", *options.memory_limit);
   for (const auto* names : {&options.disabled_lowerings, &options.forced_kernels, &options.skipped_passes}) {
     for (const std::string& name : *names) key += name + " ";
@@ -199,6 +201,7 @@ Result<Session> Session::make(Graph graph, const SessionOptions& options, std::u
   SessionOptions limited = options;
   if (!limited.memory_limit) limited.memory_limit = memory_limit_of(graph);
   state->output_forms = KINGLET_TRY(prepare(graph, limited));
+  if (options.integer_inputs) state->held_inputs = take_integer_inputs(graph);
   state->info.nodes_after_passes = graph.node_count();
   KINGLET_TRY(state->build(std::move(graph), limited, std::move(packed)));
   state->info.load_time = to_ms(SteadyClock::now() - start);
@@ -233,8 +236,14 @@ Result<void> Session::set_input(std::size_t index, const Tensor& logical) {
                 format_text("input \"{}\" is {}{}, got {}{}", info.name, to_string(info.type), to_string(info.shape),
                             to_string(logical.type()), to_string(logical.shape())));
   }
-  copy_layout(info.shape, byte_size(info.type), logical.bytes(), Layout::kLogical, input(index),
-              info.layout == TensorLayout::kNhwc ? Layout::kNhwc : Layout::kLogical);
+  const Layout layout = info.layout == TensorLayout::kNhwc ? Layout::kNhwc : Layout::kLogical;
+  if (info.held) {
+    std::vector<std::byte> levels(input(index).size());
+    make_levels(logical.data<float>(), *info.held, levels);
+    copy_layout(info.shape, 1, levels, Layout::kLogical, input(index), layout);
+    return {};
+  }
+  copy_layout(info.shape, byte_size(info.type), logical.bytes(), Layout::kLogical, input(index), layout);
   return {};
 }
 

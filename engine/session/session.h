@@ -53,6 +53,13 @@ struct SessionOptions {
   std::optional<std::int64_t> memory_limit;
   std::optional<WeightsFolder> weights;  // of open(); a model with data files beside it is packed at each load
   std::int64_t batch = 1;                // binds the free first dimension of every input
+  bool integer_inputs = false;           // memory of a quantised model's float inputs holds its levels (HeldLevels)
+};
+
+// What the memory of an input of floats holds in their place.
+struct HeldLevels {
+  DataType type = DataType::kI8;  // or kU8
+  Quantization quantization;
 };
 
 // A tensor at the border of the model. `shape` is the logical (ONNX) shape; where layout is kNhwc the memory holds
@@ -64,6 +71,7 @@ struct TensorInfo {
   TensorLayout layout = TensorLayout::kNchw;
   std::optional<Quantization> quantization;  // of u8 and i8, where the graph says it: its DequantizeLinear at an input,
                                              // its QuantizeLinear at an output, one scale for the whole tensor
+  std::optional<HeldLevels> held;            // SessionOptions::integer_inputs: in place of `type`
 };
 
 // What the plan chose in place of XNNPACK, and why.

@@ -50,7 +50,8 @@ TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
           .type = value.type,
           .shape = *value.shape,
           .layout = border_layout(graph, layouts, id) == Layout::kNhwc ? TensorLayout::kNhwc : TensorLayout::kNchw,
-          .quantization = {}};
+          .quantization = {},
+          .held = {}};
 }
 
 // Bytes that kernels may take for weights in another form; check_needs found at least none.
@@ -87,7 +88,9 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options, s
   describe_borders(built.plan);
   describe_plan(built);
   KINGLET_TRY(pack(built));
-  return place_steps(std::move(built));
+  KINGLET_TRY(place_steps(std::move(built)));
+  let_go_of_graph();
+  return {};
 }
 
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
@@ -184,6 +187,12 @@ void Session::State::describe_borders(const Plan& plan) {
     inputs.push_back(describe(graph_, plan.layouts, input.value));
     inputs.back().quantization = border_quantization(graph_, input.value);
   }
+  for (std::size_t i = 0; i < held_inputs.size(); ++i) {
+    if (!held_inputs[i]) continue;
+    inputs[i].type = DataType::kF32;
+    inputs[i].quantization.reset();
+    inputs[i].held = held_inputs[i];
+  }
   for (const ValueId output : graph_.outputs()) {
     outputs.push_back(describe(graph_, plan.layouts, output));
     outputs.back().quantization = border_quantization(graph_, output);
@@ -260,6 +269,11 @@ Result<void> Session::State::place_steps(Built built) {
     steps_.push_back(std::move(run));
   }
   return {};
+}
+
+void Session::State::let_go_of_graph() {
+  const auto looks_at_it = [](const RunStep& step) { return step.evaluated.has_value(); };
+  if (std::ranges::none_of(steps_, looks_at_it)) graph_ = {};
 }
 
 Session::State::OwnKernel Session::State::place_kernel(const Built& built, std::size_t step,

@@ -54,6 +54,7 @@ struct Session::State {
   Graph::Metadata metadata;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<OutputForm> output_forms;
+  std::vector<std::optional<HeldLevels>> held_inputs;  // one an input, or none
   std::vector<std::span<std::byte>> input_memory, output_memory;
   PlanInfo info;
 
@@ -74,6 +75,8 @@ struct Session::State {
   void describe_borders(const Plan& plan);
   void describe_plan(const Built& built);
   [[nodiscard]] Result<void> place_steps(Built built);
+  // Where no node is evaluated nobody looks at it again: half a megabyte of a MobileNet.
+  void let_go_of_graph();
   [[nodiscard]] OwnKernel place_kernel(const Built& built, std::size_t step, std::unique_ptr<kernels::Kernel> kernel);
   [[nodiscard]] Evaluated make_evaluated(const Built& built, NodeId id);
   [[nodiscard]] Place place_of(const Built& built, ValueId id);
@@ -87,7 +90,7 @@ struct Session::State {
   Pool::Caller caller_;                     // the same; the runtimes know its place
   std::unique_ptr<PackedWeights> packed_;   // the same
   TensorBuffer arena_;
-  Graph graph_;
+  Graph graph_;  // empty when a run does not look at it
   std::vector<RunStep> steps_;
   SmallRuns runs_;
   std::vector<NodeId> info_nodes_;  // the node behind each row of info.steps

@@ -29,9 +29,8 @@ void kserve(std::span<const std::byte> bytes) {
     KINGLET_CHECK(request->picture.empty() != request->tensor.empty());
     if (request->tensor.empty()) continue;
     KINGLET_CHECK(request->tensor.size() == byte_count(input));
-    std::vector<std::byte> memory(request->tensor.size());
     std::vector<std::byte> back(request->tensor.size());
-    daemon::kserve::to_memory(std::as_bytes(std::span(request->tensor)), input, memory);
+    const std::vector<std::byte> memory = daemon::kserve::to_memory(std::as_bytes(std::span(request->tensor)), input);
     daemon::kserve::to_file_order(memory, input, back);
     KINGLET_CHECK(std::ranges::equal(back, std::as_bytes(std::span(request->tensor))));
     static_cast<void>(daemon::kserve::classes(back, type, 3, {}));

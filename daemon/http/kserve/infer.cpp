@@ -69,8 +69,7 @@ Result<void> run(const InferenceView& view, const std::shared_ptr<const ModelFac
   const SteadyTime my_turn = SteadyClock::now();
   answered.times.queue = my_turn - begun;
   if (request.picture.empty()) {
-    std::vector<std::byte> memory(request.tensor.size());
-    kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
+    const std::vector<std::byte> memory = kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0]);
     answered.times.input = SteadyClock::now() - my_turn;
     return answer(view, turn, model, memory, answered);
   }

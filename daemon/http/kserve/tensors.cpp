@@ -11,6 +11,7 @@
 
 #include "engine/base/format.h"
 #include "engine/base/words.h"
+#include "engine/session/integer_inputs.h"
 
 namespace kinglet::daemon::kserve {
 namespace {
@@ -214,8 +215,13 @@ Json json_of_bytes(std::span<const std::byte> bytes, DataType type) {
   return list;
 }
 
-void to_memory(std::span<const std::byte> from, const TensorInfo& info, std::span<std::byte> to) {
-  copy_turned(from, info, to, [](std::size_t file, std::size_t memory) { return std::pair(file, memory); });
+std::vector<std::byte> to_memory(std::span<const std::byte> from, const TensorInfo& info) {
+  std::vector<std::byte> memory(from.size());
+  copy_turned(from, info, memory, [](std::size_t file, std::size_t place) { return std::pair(file, place); });
+  if (!info.held) return memory;
+  std::vector<std::byte> levels(memory.size() / sizeof(float));
+  engine::make_levels({reinterpret_cast<const float*>(memory.data()), levels.size()}, *info.held, levels);
+  return levels;
 }
 
 void to_file_order(std::span<const std::byte> from, const TensorInfo& info, std::span<std::byte> to) {

@@ -28,8 +28,10 @@ using Json = nlohmann::ordered_json;
 // The other way, flat. FP16 as floats. What is not finite, which JSON cannot say, becomes null.
 [[nodiscard]] Json json_of_bytes(std::span<const std::byte> bytes, engine::DataType type);
 
-// Between the file's order (NCHW) and the memory of a tensor that is held as NHWC. `from` and `to` have byte_count().
-void to_memory(std::span<const std::byte> from, const engine::TensorInfo& info, std::span<std::byte> to);
+// From the file's order (NCHW) to the memory of an input, which may be held as NHWC and as levels. `from` has
+// byte_count().
+[[nodiscard]] std::vector<std::byte> to_memory(std::span<const std::byte> from, const engine::TensorInfo& info);
+// The other way, of an output. `from` and `to` have byte_count().
 void to_file_order(std::span<const std::byte> from, const engine::TensorInfo& info, std::span<std::byte> to);
 
 // "score:index:label" of the k largest of a row, best first.

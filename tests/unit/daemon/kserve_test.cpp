@@ -171,13 +171,23 @@ TEST(KserveTensors, ATensorThatIsHeldTurnedIsTurnedAndBack) {
   turned.layout = engine::TensorLayout::kNhwc;
   std::vector<std::byte> file(24);
   for (std::size_t i = 0; i < file.size(); ++i) file[i] = static_cast<std::byte>(i);
-  std::vector<std::byte> memory(24);
   std::vector<std::byte> back(24);
-  to_memory(file, turned, memory);
+  const std::vector<std::byte> memory = to_memory(file, turned);
   EXPECT_EQ(memory[1], std::byte{4}) << "the first pixel's second channel";
   EXPECT_EQ(memory[12], std::byte{12}) << "the second picture";
   to_file_order(memory, turned, back);
   EXPECT_EQ(back, file);
+}
+
+TEST(KserveTensors, FloatsOfAnInputThatIsHeldAsLevelsBecomeThese) {
+  TensorInfo input = info("x", DataType::kF32, {1, 3, 1, 2});
+  input.layout = engine::TensorLayout::kNhwc;
+  input.held = {.type = DataType::kI8, .quantization = {.scale = 0.5, .zero_point = -1}};
+  const std::vector<float> numbers{0, 1, 0.75F, -0.25F, 1000, NAN};
+  const std::vector<std::byte> memory = to_memory(std::as_bytes(std::span(numbers)), input);
+  std::vector<int> levels;
+  for (const std::byte level : memory) levels.push_back(static_cast<std::int8_t>(level));
+  EXPECT_THAT(levels, ElementsAre(-1, 1, 127, 1, -1, -128)) << "halves to even, red, green and blue together";
 }
 
 TEST(KserveTensors, ClassesAreTheLargestWithTheirLabels) {
