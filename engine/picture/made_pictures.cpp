@@ -6,9 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <vector>
 
-#include "engine/base/check.h"
+#include "engine/session/integer_inputs.h"
 
 namespace kinglet::engine {
 namespace {
@@ -86,7 +87,8 @@ class Scene {
 }  // namespace
 
 void draw_made_picture(std::size_t index, const Recipe& recipe, const PictureInput& input) {
-  KINGLET_CHECK(input.type == DataType::kF32);
+  const HeldLevels levels{.type = input.type, .quantization = input.quantization};
+  const std::size_t size = byte_size(input.type);
   const Scene scene(index);
   const auto width = static_cast<std::size_t>(input.width), height = static_cast<std::size_t>(input.height);
   const bool nhwc = input.layout == TensorLayout::kNhwc;
@@ -98,7 +100,12 @@ void draw_made_picture(std::size_t index, const Recipe& recipe, const PictureInp
       const double level = std::round(255 * double{colour[source]});
       const auto number = static_cast<float>((level - recipe.mean[channel]) / recipe.std[channel]);
       const std::size_t place = nhwc ? pixel * kChannels + channel : channel * width * height + pixel;
-      std::memcpy(input.bytes.data() + place * sizeof number, &number, sizeof number);
+      const std::span<std::byte> bytes = input.bytes.subspan(place * size, size);
+      if (input.type == DataType::kF32) {
+        std::memcpy(bytes.data(), &number, sizeof number);
+      } else {
+        make_levels({&number, 1}, levels, bytes);
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "engine/base/file.h"
 #include "engine/onnx/save.h"
+#include "engine/picture/made_pictures.h"
 #include "tests/support/graph_of.h"
 #include "tests/support/scratch_folder.h"
 
@@ -71,6 +73,26 @@ TEST_F(PictureModelTest, ARunGivesOneScoreALabelThatAddUpToOne) {
   ASSERT_TRUE(scores) << describe(scores.error());
   EXPECT_EQ(scores->size(), model->labels().size());
   EXPECT_NEAR(std::accumulate(scores->begin(), scores->end(), 0.0), 1, 1e-5);
+}
+
+TEST_F(PictureModelTest, AFloatInputThatIsHeldAsLevelsKeepsItsRecipeAndItsAnswers) {
+  const fs::path file = file_of(
+      "%x = input f32[1,3,8,8]\n"
+      "%1 = QuantizeLinear(%x, s:f32[]{0.0078125}, z:i8[]{-128})\n%2 = DequantizeLinear(%1, s, z)\n"
+      "%3 = DequantizeLinear(w:i8[4,3,3,3]#w, ws:f32[]{0.0078125}, wz:i8[]{0})\n%4 = Conv(%2, %3)\n"
+      "%5 = QuantizeLinear(%4, ys:f32[]{0.0625}, yz:i8[]{3})\n%6 = DequantizeLinear(%5, ys, yz)\n"
+      "%7 = GlobalAveragePool(%6)\n%8 = Flatten(%7)\n%9 = Softmax(%8)\noutput %9\n");
+  auto floats = PictureModel::open({.model = file}, {});
+  auto levels = PictureModel::open({.model = file}, {.integer_inputs = true});
+  ASSERT_TRUE(floats && levels);
+  EXPECT_EQ(levels->input().type, DataType::kI8);
+  EXPECT_EQ(levels->input().quantization, (Quantization{.scale = 0.0078125, .zero_point = -128}));
+  EXPECT_EQ(levels->recipe(), floats->recipe());
+  for (auto* model : {&*floats, &*levels}) {
+    draw_made_picture(1, model->recipe(), model->input());
+    ASSERT_TRUE(model->run());
+  }
+  EXPECT_TRUE(std::ranges::equal(floats->scores(), levels->scores()));
 }
 
 TEST_F(PictureModelTest, ScoresThatAreNotFiniteStayAndAreAnErrorOnlyForThoseWhoAsk) {
