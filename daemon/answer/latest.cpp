@@ -9,7 +9,7 @@ namespace kinglet::daemon {
 LatestPredictions::LatestPredictions(std::size_t kept, std::function<void()> told)
     : told_(std::move(told)), most_(std::max<std::size_t>(kept, 1)) {
   kept_.reserve(most_);
-  blocks_.push_back(std::make_unique<Block>());
+  blocks_.push_back(std::make_unique_for_overwrite<Block>());
 }
 
 void LatestPredictions::publish(const Prediction& prediction) {
@@ -52,7 +52,7 @@ std::byte* LatestPredictions::make_room(std::size_t bytes) {
       block_ = next;
     } else {
       ++block_;
-      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(block_), std::make_unique<Block>());
+      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(block_), std::make_unique_for_overwrite<Block>());
     }
     used_ = 0;
   }

@@ -41,8 +41,9 @@ class LatestPredictions {
   }
 
  private:
+  // So large that each is memory of its own from the system, of which a page is taken when it is written.
   struct Block {
-    std::array<std::byte, std::size_t{16} << 10> bytes{};
+    std::array<std::byte, std::size_t{512} << 10> bytes;
     std::uint64_t needed_until = 0;  // so many were published: then nobody needs them
   };
   static_assert(kMostPacked <= sizeof(Block::bytes));

@@ -4,9 +4,9 @@
 //   bench_worker session MODEL THREADS       the protocol of turns.h, with the share of the time inside
 //   xnn_invoke_runtime bench_worker overhead MODEL THREADS MS   what run() adds to xnn_invoke_runtime, in percent
 //   bench_worker once session MODEL N        N runs and nothing else (instruction counts)
-//   "half" in place of "session": in float16, where the processor has its arithmetic
-//   bench_worker --check FOLDER              a session and a bare subgraph answer alike on a small network and on every
-//   fp32 model of the folder
+//   "half" in place of "session": in float16, where the processor has its arithmetic; "levels": a quantised model's
+//   float input as the daemon holds it bench_worker --check FOLDER              a session and a bare subgraph answer
+//   alike on a small network and on every fp32 model of the folder
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -61,7 +61,8 @@ Session open_session(const fs::path& model, const engine::SessionOptions& option
 
 int with_engine(const std::string& kind, const fs::path& model, int threads,
                 const std::function<int(const std::function<void()>&)>& use) {
-  Session session = open_session(model, {.threads = threads, .half = kind == "half"});
+  Session session =
+      open_session(model, {.threads = threads, .half = kind == "half", .integer_inputs = kind == "levels"});
   return use([&] { need(session.run()); });
 }
 
