@@ -52,8 +52,24 @@ float Random::between(float low, float high) {
 
 int Random::below(int count) { return static_cast<int>((next() >> 33) % static_cast<std::uint64_t>(count)); }
 
-Canvas::Canvas(Image& image, Color light)
+void Undo::keep(const Image& image, std::size_t at, std::size_t size) {
+  runs_.push_back({.at = at, .size = size});
+  const auto from = image.rgb.begin() + static_cast<std::ptrdiff_t>(at);
+  bytes_.insert(bytes_.end(), from, from + static_cast<std::ptrdiff_t>(size));
+}
+
+void Undo::take_back(Image& image) {
+  for (; !runs_.empty(); runs_.pop_back()) {
+    const auto [at, size] = runs_.back();
+    const auto from = bytes_.end() - static_cast<std::ptrdiff_t>(size);
+    std::copy(from, bytes_.end(), image.rgb.begin() + static_cast<std::ptrdiff_t>(at));
+    bytes_.erase(from, bytes_.end());
+  }
+}
+
+Canvas::Canvas(Image& image, Color light, Undo* undo)
     : image_(image),
+      undo_(undo),
       light_(light),
       scale_(static_cast<float>(image.height)),
       aspect_(static_cast<float>(image.width) / static_cast<float>(image.height)) {}
@@ -117,12 +133,18 @@ void Canvas::add_edge(Point from, Point to) {
   }
 }
 
+std::uint8_t* Canvas::pixels_of_row(int y, int x0, int x1) {
+  const std::size_t at =
+      3 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(image_.width) + static_cast<std::size_t>(x0));
+  if (undo_ != nullptr && x1 > x0) undo_->keep(image_, at, 3 * static_cast<std::size_t>(x1 - x0));
+  return reinterpret_cast<std::uint8_t*>(image_.rgb.data()) + at;
+}
+
 void Canvas::blend_cover(int x0, int x1, int y0, int y1, Color color, float opacity) {
   const Color lit{color.red * light_.red, color.green * light_.green, color.blue * light_.blue};
   for (int y = y0; y < y1; ++y) {
     float* row = cover_.data() + static_cast<std::ptrdiff_t>(y - cover_y_) * (cover_width_ + 2);
-    auto* pixel =
-        reinterpret_cast<std::uint8_t*>(image_.rgb.data()) + 3 * (static_cast<std::ptrdiff_t>(y) * image_.width + x0);
+    std::uint8_t* pixel = pixels_of_row(y, x0, x1);
     float sum = 0;
     for (int x = x0; x < x1; ++x, pixel += 3) {
       sum += row[x - cover_x_];
@@ -210,8 +232,7 @@ void Canvas::fill_blur(Point center, float radius, Color color, float opacity) {
   const float inverse = 1.0F / (r * r);
   for (int y = y0; y < y1; ++y) {
     const float dy = static_cast<float>(y) + 0.5F - cy;
-    auto* pixel =
-        reinterpret_cast<std::uint8_t*>(image_.rgb.data()) + 3 * (static_cast<std::ptrdiff_t>(y) * image_.width + x0);
+    std::uint8_t* pixel = pixels_of_row(y, x0, x1);
     for (int x = x0; x < x1; ++x, pixel += 3) {
       const float dx = static_cast<float>(x) + 0.5F - cx;
       const float inside = 1.0F - (dx * dx + dy * dy) * inverse;

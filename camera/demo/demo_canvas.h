@@ -3,6 +3,7 @@
 // 754 fixes to the last bit are used (no libm), so that a frame is the same on every machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -46,11 +47,28 @@ class Random {
   std::uint64_t state_;
 };
 
+// What was in an image before something was drawn there.
+class Undo {
+ public:
+  // These bytes of the image are about to change.
+  void keep(const Image& image, std::size_t at, std::size_t size);
+  // All as it was, the newest first.
+  void take_back(Image& image);
+
+ private:
+  struct Run {
+    std::size_t at = 0;
+    std::size_t size = 0;
+  };
+  std::vector<Run> runs_;
+  std::vector<std::byte> bytes_;
+};
+
 // What is drawn lands in an image; `light` tints every colour on its way (1, 1, 1: noon). Thread-bound.
 class Canvas {
  public:
-  // Borrows `image`, whose size and buffer are set.
-  explicit Canvas(Image& image, Color light = {1, 1, 1});
+  // Borrows `image`, whose size and buffer are set, and `undo`, which may be absent: it learns what shapes cover.
+  explicit Canvas(Image& image, Color light = {1, 1, 1}, Undo* undo = nullptr);
 
   [[nodiscard]] float aspect() const { return aspect_; }
 
@@ -65,8 +83,11 @@ class Canvas {
  private:
   void add_edge(Point from, Point to);
   void blend_cover(int x0, int x1, int y0, int y1, Color color, float opacity);
+  // That of (x0, y); those until x1 are about to change.
+  [[nodiscard]] std::uint8_t* pixels_of_row(int y, int x0, int x1);
 
   Image& image_;
+  Undo* undo_;
   Color light_;
   float scale_;
   float aspect_;

@@ -98,10 +98,10 @@ CropRect to_pixels(const Extent& extent, const Image& image) {
 }
 
 // Labelled with a bird when most of it is in the picture.
-void mark(DemoFrame& frame, std::size_t species, const Extent& extent) {
-  const auto scale = static_cast<float>(frame.image.height);
+void mark(DemoFrame& frame, const Image& image, std::size_t species, const Extent& extent) {
+  const auto scale = static_cast<float>(image.height);
   const float whole = (extent.high.x - extent.low.x) * (extent.high.y - extent.low.y) * scale * scale;
-  const CropRect seen = to_pixels(extent, frame.image);
+  const CropRect seen = to_pixels(extent, image);
   if (static_cast<float>(seen.width) * static_cast<float>(seen.height) < 0.6F * whole) return;
   frame.label = species;
   frame.bird_px = seen;
@@ -148,6 +148,11 @@ ScenePainter::ScenePainter(std::uint64_t seed, int width, int height)
       still_(blank(width, height)) {}
 
 void ScenePainter::draw(std::uint64_t index, DemoFrame& frame, Light wanted) {
+  show(index, frame, wanted, [&](const Image& image) { frame.image = image; });
+}
+
+void ScenePainter::show(std::uint64_t index, DemoFrame& frame, Light wanted,
+                        const std::function<void(const Image&)>& look) {
   const int step = wanted == Light::kAsBefore && drawn_step_ >= 0 ? drawn_step_ : evening_step(index);
   const float evening = static_cast<float>(step) / kEveningSteps;
   const Color light = light_at(evening);
@@ -156,19 +161,18 @@ void ScenePainter::draw(std::uint64_t index, DemoFrame& frame, Light wanted) {
     draw_garden(canvas, garden_, evening);
     drawn_step_ = step;
   }
-  frame.image.width = still_.width;
-  frame.image.height = still_.height;
-  frame.image.rgb = still_.rgb;
   frame.label = kSpeciesCount;
   frame.bird_px = {};
   frame.evening = evening;
-  Canvas canvas(frame.image, light);
+  Canvas canvas(still_, light, &over_it_);
   const std::uint64_t slot = index / kSlotFrames;
   const Visit visit = visit_of(garden_, seed_, slot);
   if (const auto pose = pose_at(visit, static_cast<float>(index % kSlotFrames))) {
-    mark(frame, visit.species, draw_bird(canvas, visit.species, *pose));
+    mark(frame, still_, visit.species, draw_bird(canvas, visit.species, *pose));
   }
   draw_leaves(canvas, garden_, static_cast<float>(index % 100'000) * 0.1F);
+  look(still_);
+  over_it_.take_back(still_);
 }
 
 }  // namespace demo
@@ -195,7 +199,7 @@ DemoFrame draw_demo_sample(std::uint64_t seed, std::uint64_t index, int width, i
   while (wanted < kSpeciesCount && frame.label != wanted) {
     const Pose pose = random_pose(random, garden);
     const Extent extent = draw_bird(canvas, wanted, pose);
-    mark(frame, wanted, extent);
+    mark(frame, frame.image, wanted, extent);
     frame.covered = random.chance(0.3F);
     if (frame.covered) {  // a leaf that hides a little of it
       const Point at{random.between(extent.low.x, extent.high.x), random.between(extent.low.y, extent.high.y)};

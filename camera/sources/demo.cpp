@@ -38,17 +38,16 @@ class DemoSource final : public PacedSource {
 
   [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, MadePicture& picture) override {
     const bool even = width_ % 2 == 0 && height_ % 2 == 0;
-    // What is given as it was drawn is drawn where it is given, so that its buffer is used again.
-    if (!even) std::swap(scene_.image, picture.image);
     using Light = demo::ScenePainter::Light;
-    painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_,
-                  rests() ? Light::kAsBefore : Light::kOfTheHour);
-    if (even) {  // as most cameras give theirs, and half the bytes
-      to_yuv420(scene_.image, picture.yuv420);
-      picture.size = {width_, height_};
-    } else {
-      std::swap(scene_.image, picture.image);
-    }
+    painter_.show(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_,
+                  rests() ? Light::kAsBefore : Light::kOfTheHour, [&](const Image& image) {
+                    if (even) {  // as most cameras give theirs, and half the bytes
+                      to_yuv420(image, picture.yuv420);
+                      picture.size = {width_, height_};
+                    } else {
+                      picture.image = image;
+                    }
+                  });
     return Drawn::kFrame;
   }
 
