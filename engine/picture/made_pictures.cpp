@@ -93,8 +93,9 @@ void draw_made_picture(std::size_t index, const Recipe& recipe, const PictureInp
   const auto width = static_cast<std::size_t>(input.width), height = static_cast<std::size_t>(input.height);
   const bool nhwc = input.layout == TensorLayout::kNhwc;
   for (std::size_t pixel = 0; pixel < width * height; ++pixel) {
-    const Colour colour = scene.at((static_cast<float>(pixel % width) + 0.5F) / static_cast<float>(width),
-                                   (static_cast<float>(pixel / width) + 0.5F) / static_cast<float>(height));
+    const std::size_t column = pixel % width, row = pixel / width;
+    const Colour colour = scene.at((static_cast<float>(column) + 0.5F) / static_cast<float>(width),
+                                   (static_cast<float>(row) + 0.5F) / static_cast<float>(height));
     for (std::size_t channel = 0; channel < kChannels; ++channel) {
       const std::size_t source = recipe.color_order == ColorOrder::kRgb ? channel : kChannels - 1 - channel;
       const double level = std::round(255 * double{colour[source]});

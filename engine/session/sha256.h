@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-struct SHA256state_st;
+struct SHA256state_st;  // NOLINT(readability-identifier-naming): as libcrypto has it
 
 namespace kinglet::engine {
 

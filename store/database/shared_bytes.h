@@ -32,6 +32,7 @@ class SharedBytes {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::vector<std::string_view> pieces() const {
     std::vector<std::string_view> views;
+    views.reserve(pieces_.size());
     for (const Piece& piece : pieces_) views.emplace_back(*piece);
     return views;
   }
