@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+#define OPENSSL_API_COMPAT 0x10101000L  // SHA-256's plain functions, see Sha256
 #include "engine/session/model.h"
+
+#include <openssl/sha.h>
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
-#include "engine/session/sha256.h"
 
 namespace kinglet::engine {
+namespace {
+
+// By libcrypto's plain functions. Its newer interface (EVP) first loads all else that libcrypto can, 2.4 MB of a
+// process that asks it for nothing but this (docs/benchmarks.md).
+class Sha256 {
+ public:
+  Sha256() { SHA256_Init(&state_); }
+  void add(std::span<const std::byte> bytes) { SHA256_Update(&state_, bytes.data(), bytes.size()); }
+  // "sha256:" and 64 digits; once.
+  [[nodiscard]] std::string text() {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    SHA256_Final(digest.data(), &state_);
+    std::string text = "sha256:";
+    for (const unsigned char byte : digest) text += format_text("{:02x}", byte);
+    return text;
+  }
+
+ private:
+  SHA256_CTX state_{};
+};
+
+}  // namespace
 
 Result<ModelFile> open_model(const std::filesystem::path& path) {
   const InputFile file = KINGLET_TRY(InputFile::open(path));
@@ -47,9 +73,13 @@ Result<std::string> file_digest(const std::filesystem::path& path) {
     sum.add(chunk);
     offset += chunk.size();
   }
-  return "sha256:" + sum.hex();
+  return sum.text();
 }
 
-std::string text_digest(std::string_view text) { return "sha256:" + sha256_hex(text); }
+std::string text_digest(std::string_view text) {
+  Sha256 sum;
+  sum.add(std::as_bytes(std::span(text)));
+  return sum.text();
+}
 
 }  // namespace kinglet::engine
