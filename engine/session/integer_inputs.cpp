@@ -2,11 +2,10 @@
 #include "engine/session/integer_inputs.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
 #include "engine/base/check.h"
 #include "engine/ops/levels.h"
+#include "engine/ops/quantized.h"
 
 namespace kinglet::engine {
 namespace {
@@ -47,12 +46,10 @@ std::vector<std::optional<HeldLevels>> take_integer_inputs(Graph& graph) {
 void make_levels(std::span<const float> numbers, const HeldLevels& levels, std::span<std::byte> to) {
   KINGLET_CHECK(numbers.size() == to.size());
   const auto scale = static_cast<float>(levels.quantization.scale);
-  const auto zero_point = static_cast<float>(levels.quantization.zero_point);
-  const float least = levels.type == DataType::kI8 ? -128 : 0;
-  std::ranges::transform(numbers, to.begin(), [&](float number) {
-    const float level = std::nearbyint(number / scale) + zero_point;
-    const float held = level > least ? std::min(level, least + 255) : least;
-    return static_cast<std::byte>(static_cast<int>(held) & 0xFF);
+  ops::visit_bytes(levels.type, [&]<typename T> {
+    std::ranges::transform(numbers, to.begin(), [&](float number) {
+      return static_cast<std::byte>(ops::quantized<T>(number, scale, levels.quantization.zero_point));
+    });
   });
 }
 
