@@ -251,6 +251,7 @@ void App::tend() {
   parts_->note_throughput(vitals.now);
   parts_->govern(vitals.now);
   parts_->look_at_restored(vitals.now);
+  parts_->let_go_of_idle_pages(vitals.now);
   (void)parts_->update_watch.look(vitals.now);
   parts_->keep_scene_from_real_models();
   parts_->detector.tell(parts_->log);

@@ -16,6 +16,7 @@
 #include "daemon/settings/settings.h"
 #include "daemon/settings/settings_check.h"
 #include "engine/base/format.h"
+#include "engine/session/program_pages.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::size_t kLongAnswersOfAddress = 3;
 constexpr std::chrono::minutes kThroughputSpan{5};
 constexpr std::chrono::seconds kThermometerInterval{5};
 constexpr std::chrono::minutes kLookAtRestored{10};
+constexpr std::chrono::minutes kLetGoOfPages{10};
 
 LogSink into_book(LogSink log, LogBook& book) {
   return [log = std::move(log), &book](LogLevel level, std::string_view text) {
@@ -278,6 +280,12 @@ void AppParts::look_at_restored(SteadyTime now) {
   const bool first = next_look_at_restored == SteadyTime{};
   next_look_at_restored = now + kLookAtRestored;
   if (!first && history.brief().state == store::StoreState::kDisk) forget_proven(state_folder, kLookAtRestored, log);
+}
+
+void AppParts::let_go_of_idle_pages(SteadyTime now) {
+  if (now < next_let_go_of_pages) return;
+  next_let_go_of_pages = now + kLetGoOfPages;
+  (void)engine::let_go_of_program_pages();
 }
 
 void AppParts::govern(SteadyTime now) {

@@ -67,6 +67,8 @@ struct AppParts {
   void note_throughput(SteadyTime now);
   // What was before a restore goes when it has worked for a day. Main's thread only.
   void look_at_restored(SteadyTime now);
+  // What only the start or something rare has looked at of the program is not kept. Main's thread only.
+  void let_go_of_idle_pages(SteadyTime now);
   // Looks less often while the board is hot, and says so. Main's thread only.
   void govern(SteadyTime now);
 
@@ -147,6 +149,7 @@ struct AppParts {
   UpdateWatch update_watch;
   SteadyTime next_temperature{};
   SteadyTime next_look_at_restored{};
+  SteadyTime next_let_go_of_pages = SteadyClock::now() + std::chrono::seconds(10);  // all has begun by then
   SteadyTime span_begun = SteadyClock::now();
   std::uint64_t span_frames = 0;
   std::uint64_t span_images = 0;

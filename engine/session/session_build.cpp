@@ -8,6 +8,7 @@
 #include "engine/ops/levels.h"
 #include "engine/ops/op.h"
 #include "engine/plan/needs.h"
+#include "engine/session/program_pages.h"
 #include "engine/session/session_state.h"
 
 namespace kinglet::engine {
@@ -87,6 +88,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options, s
   KINGLET_TRY(place_values(built));
   describe_borders(built.plan);
   describe_plan(built);
+  (void)let_go_of_program_pages();  // a process is largest when all is packed
   KINGLET_TRY(pack(built));
   KINGLET_TRY(place_steps(std::move(built)));
   let_go_of_graph();
