@@ -122,6 +122,10 @@ class FrameSource {
   // works for each frame makes fewer, which count as neither given nor lost; of others they go on coming.
   virtual void want_every(SteadyClock::duration /*pause*/) {}
 
+  // Of a program or a camera on the network, which go on making and sending what nobody wants: to stop() it for as long
+  // as that lasts spares more than the next start() costs.
+  [[nodiscard]] virtual bool works_unwanted() const { return false; }
+
   // After start(): do the first frames show a camera that still finds its exposure and its colours?
   [[nodiscard]] virtual bool settles() const { return false; }
 };

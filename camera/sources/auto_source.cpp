@@ -72,6 +72,7 @@ class AutoSource final : public FrameSource {
     if (inner_) inner_->want_every(pause);
   }
   bool settles() const override { return inner_ && inner_->settles(); }
+  bool works_unwanted() const override { return inner_ && inner_->works_unwanted(); }
   std::string description() const override {
     if (!inner_) return "no source yet";
     const std::string why = choice_.why();

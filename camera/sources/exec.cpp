@@ -145,6 +145,8 @@ class ExecSource final : public StreamSource {
   [[nodiscard]] std::string description() const override {
     return format_text("output of {}", printable(command_.words.front(), 80));
   }
+  // One that runs once would begin again from its beginning.
+  [[nodiscard]] bool works_unwanted() const override { return command_.at_end == AtEnd::kStartAgain; }
 
  protected:
   Result<std::unique_ptr<ByteStream>> open_stream() override {

@@ -64,6 +64,7 @@ class MaskedSource final : public FrameSource {
   [[nodiscard]] SteadyClock::duration longest_start() const override { return source_->longest_start(); }
   [[nodiscard]] SteadyClock::duration longest_pause() const override { return source_->longest_pause(); }
   [[nodiscard]] bool settles() const override { return source_->settles(); }
+  [[nodiscard]] bool works_unwanted() const override { return source_->works_unwanted(); }
   void want_every(SteadyClock::duration pause) override {
     wanted_every_ = pause;
     source_->want_every(pause);

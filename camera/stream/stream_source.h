@@ -32,6 +32,7 @@ class StreamSource : public FrameSource {
   void stop() final;
   // Of frames that are not wanted bytes are read all the same: who gives them does not wait.
   void want_every(SteadyClock::duration pause) final { every_ = pause; }
+  [[nodiscard]] bool works_unwanted() const override { return true; }
   [[nodiscard]] int depth() const final { return pool_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
   [[nodiscard]] SteadyClock::duration longest_start() const final { return first_frame_limit() + kEndLimit; }

@@ -143,7 +143,8 @@ void Capture::run(const std::stop_token& stop) {
       note([](Patience& patience) { patience.absent(); });
       while (!stop.stop_requested() && !is_to_reopen()) wait(stop, std::chrono::seconds(1));
     }
-    if (ended == Ended::kNoMore || ended == Ended::kReopen) {
+    if (ended == Ended::kRest) rest(stop);
+    if (ended == Ended::kNoMore || ended == Ended::kReopen || ended == Ended::kRest) {
       backoff = options_.first_backoff;
       continue;
     }
@@ -216,6 +217,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     const SteadyTime now = SteadyClock::now();
     beat();
     take_up(wanted(now), *source, now);
+    if (is_to_rest(*source, now)) return Ended::kRest;
     if (!next) {
       stats_.add_error();
       if (next.error().code == ErrorCode::kUnavailable) {
@@ -266,9 +268,24 @@ Capture::Wanted Capture::wanted(SteadyTime now) const {
 void Capture::take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now) {
   const Wanted before = std::exchange(wanted_, wanted);
   if (before == wanted) return;
+  wanted_since_ = now;
   source.want_every(wanted == Wanted::kNothing ? SteadyClock::duration(kPausedEvery) : SteadyClock::duration{});
   const bool turns = before == Wanted::kAll || wanted == Wanted::kAll;
   if (turns && options_.clips != nullptr) options_.clips->cut(now);
+}
+
+bool Capture::is_to_rest(const camera::FrameSource& source, SteadyTime now) const {
+  return wanted_ == Wanted::kNothing && now - wanted_since_ >= options_.rest_after && source.works_unwanted();
+}
+
+void Capture::rest(const std::stop_token& stop) {
+  set_state(CameraState::kPaused, "stopped until somebody wants its pictures");
+  note([](Patience& patience) { patience.absent(); });
+  while (!stop.stop_requested() && !is_to_reopen() && wanted(SteadyClock::now()) == Wanted::kNothing) {
+    wait(stop, kOneNext);
+  }
+  if (stop.stop_requested()) return snapshots_.note_rest(false);
+  set_state(CameraState::kStarting, {});
 }
 
 void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop) {
@@ -346,7 +363,9 @@ void Capture::set_state(CameraState state, std::string detail) {
     status_.state = state;
     status_.detail = std::move(detail);
   }
-  const bool fine = state == CameraState::kStreaming || state == CameraState::kStarting;
+  using enum CameraState;
+  snapshots_.note_rest(state == kPaused || state == kStarting);
+  const bool fine = state == kStreaming || state == kStarting || state == kPaused;
   if (news && log_) log_(fine ? LogLevel::kInfo : LogLevel::kWarning, line);
   if (news && options_.changed) options_.changed();
 }

@@ -23,7 +23,8 @@
 
 namespace kinglet::daemon {
 
-// kAbsent: there is no such camera, or the source has ended. kFailed: it gave frames and does not start again.
+// kAbsent: there is no such camera, or the source has ended. kFailed: it gave frames and does not start again. kPaused:
+// nobody wants frames, and a source that would work all the same is stopped.
 enum class CameraState : std::uint8_t { kStarting, kStreaming, kStalled, kRestarting, kAbsent, kFailed, kPaused };
 [[nodiscard]] std::string_view to_string(CameraState state);
 
@@ -49,6 +50,9 @@ struct CaptureOptions {
   std::chrono::milliseconds last_backoff{60'000};
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
+  // Frames of a source that works for nobody (FrameSource::works_unwanted) are not wanted for so long before it is
+  // stopped: who looks away for a moment only has its pictures at once again.
+  std::chrono::milliseconds rest_after{60'000};
   // How long a still waits for the one before it to be taken; less than any stall.
   std::chrono::milliseconds still_waits{1'000};
   ClipRecorder* clips = nullptr;  // sees each frame that is looked at; may be absent
@@ -84,7 +88,7 @@ class Capture {
   // Opens and starts; on failure sets the state and gives false.
   [[nodiscard]] bool start_source(const std::stop_token& stop);
   // Frames until the source has to be started again or ended.
-  enum class Ended { kStop, kStall, kLost, kNoMore, kReopen };
+  enum class Ended { kStop, kStall, kLost, kNoMore, kReopen, kRest };
   // What the missing frames mean, if anything yet.
   [[nodiscard]] std::optional<Ended> judge_silence(SteadyTime now);
   [[nodiscard]] Ended stream(const std::stop_token& stop);
@@ -93,6 +97,9 @@ class Capture {
   [[nodiscard]] Wanted wanted(SteadyTime now) const;
   // The only place that says so: to the source and to those who keep frames.
   void take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now);
+  [[nodiscard]] bool is_to_rest(const camera::FrameSource& source, SteadyTime now) const;
+  // Without a source, until somebody wants frames.
+  void rest(const std::stop_token& stop);
   enum class Judged { kYes, kNotYet };
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop);
   // A picture that somebody chose is neither replaced by the next one nor looked away from because their source is
@@ -127,6 +134,7 @@ class Capture {
   // Of the capture thread.
   bool gave_frames_ = false;  // a camera did, the drawn scene does not count
   Wanted wanted_ = Wanted::kAll;
+  SteadyTime wanted_since_{};
   SteadyTime handed_at_{};  // the newest one that was to be answered
 
   mutable Mutex mutex_;

@@ -21,6 +21,7 @@ constexpr auto kWatchedInterval = milliseconds(50);
 constexpr auto kWantedFor = seconds(3);
 constexpr auto kFreshEnough = milliseconds(200);
 constexpr auto kPatience = milliseconds(300);
+constexpr auto kBegins = seconds(10);  // as long as a stream's first frame may take
 constexpr auto kTooOld = seconds(5);
 constexpr int kQuality = 80;
 
@@ -72,8 +73,10 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
   const auto take_until = [&](SteadyTime until) KINGLET_REQUIRES(encode_mutex_) {
     if (camera::FrameCopies::Share copy = frames_.take(until)) newest_ = std::move(copy);
   };
+  const auto is_old = [&]() KINGLET_REQUIRES(encode_mutex_) { return !newest_ || start - newest_->at > kFreshEnough; };
   take_until(start);
-  if (!newest_ || start - newest_->at > kFreshEnough) take_until(start + kPatience);
+  if (is_old()) take_until(start + kPatience);
+  while (is_old() && rests_ && SteadyClock::now() < start + kBegins) take_until(SteadyClock::now() + kPatience);
   if (!newest_) return fail(ErrorCode::kUnavailable, "no frame has come yet");
   if (SteadyClock::now() - newest_->at > kTooOld) {
     return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");

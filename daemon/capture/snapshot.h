@@ -40,12 +40,15 @@ class SnapshotBoard {
 
   // Copies once a second, or up to 20 times a second while somebody asks.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
+  // The camera rests and begins anew when somebody asks, or is about to: get() waits for its frame. The capture
+  // thread's.
+  void note_rest(bool rests) { rests_ = rests; }
   // Has somebody asked a moment ago, as who watches does?
   [[nodiscard]] bool is_watched(SteadyTime now) const;
 
   // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
-  // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is
-  // older than 5 s or there was none; kBadData when it cannot be decoded.
+  // copy, and some seconds where the camera rests, unless a picture of this width was encoded less than `shared_for`
+  // ago. kUnavailable when the last frame is older than 5 s or there was none; kBadData when it cannot be decoded.
   // `marks` are drawn around their parts of the frame; all who ask within the time for a picture with marks share one.
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {},
                                                             std::span<const Mark> marks = {});
@@ -62,6 +65,7 @@ class SnapshotBoard {
   const std::shared_ptr<const People> people_;
   const std::shared_ptr<camera::FrameCopies> copies_;
   std::atomic<SteadyTime::rep> wanted_until_{0};
+  std::atomic<bool> rests_{false};
   FrameRelay frames_;
 
   Mutex encode_mutex_;  // of who takes from frames_: one frame is encoded at a time

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from PIL import Image
-from support import Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, main
 
 # What a program of a camera does: frames of YUV4MPEG2, as long as its order says so.
 CAMERA = r'''
@@ -99,6 +99,25 @@ class Supervision(ScratchFolder):
             self.assertIn(self.state(daemon)["stalls_total"], range(max(1, programs - 1), 1 + programs))
             self.assertEqual(daemon.ask("/readyz").status, 200)
             self.assertEqual(self.metric(daemon, "kinglet_camera_up"), 1)
+
+    def test_a_program_that_works_for_nobody_is_ended_until_somebody_wants_its_pictures(self):
+        with self.daemon() as daemon:
+            daemon.first_prediction()
+            owner = daemon.claim()
+            daemon.ask("/api/v1/control/pause", "POST", headers=owner)
+            daemon.until(lambda: "stopped" in self.state(daemon).get("detail", ""), "an ended program", patience=PATIENCE + 60)
+            self.assertEqual(self.state(daemon)["state"], "paused")
+            self.assertEqual(self.programs(), 1)
+            for path in ("/livez", "/readyz"):
+                self.assertEqual(daemon.ask(path).status, 200, path)
+            self.assertEqual(daemon.ask("/snapshot.jpg").status, 200)
+            self.assertEqual(self.programs(), 2)
+
+            before = daemon.ask("/api/v1/stats").json()["images"]["total"]
+            daemon.ask("/api/v1/control/resume", "POST", headers=owner)
+            self.until_state(daemon, "streaming")
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["images"]["total"] > before, "images")
+            self.assertEqual(self.state(daemon)["restarts_total"], 0)
 
     def test_a_program_that_hangs_is_ended_and_started_anew(self):
         with self.daemon() as daemon:

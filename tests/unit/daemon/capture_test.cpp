@@ -333,6 +333,70 @@ TEST_F(CaptureTest, PausedItWantsLittleKeepsNothingForClipsAndIsNoStall) {
   EXPECT_EQ(capture.status(SteadyClock::now()).stalls, 0U);
 }
 
+// Of whom is asked later than this it is no picture of now (snapshot.cpp).
+constexpr milliseconds kNotFresh{250};
+
+TEST_F(CaptureTest, ASourceThatWorksForNobodyIsStoppedUntilSomebodyWantsItsPictures) {
+  std::atomic<bool> paused{false};
+  script_.works_unwanted = true;
+  CaptureOptions options = patient();
+  options.paused = [&] { return paused.load(); };
+  options.rest_after = milliseconds(20);
+  Capture capture = capture_with(options);
+  const auto is = [&](CameraState state) {
+    return comes_true([&] { return capture.status(SteadyClock::now()).state == state; });
+  };
+  capture.start();
+  ASSERT_TRUE(is(CameraState::kStreaming));
+
+  paused = true;
+  ASSERT_TRUE(is(CameraState::kPaused));
+  EXPECT_EQ(script_.stops, 1);
+  const CameraStatus status = capture.status(SteadyClock::now());
+  EXPECT_EQ(status.detail, "stopped until somebody wants its pictures");
+  EXPECT_EQ(status.sign_by, SteadyTime::max()) << "nothing is missed";
+  EXPECT_EQ(status.restarts_after_stall + status.restarts_after_loss, 0U);
+
+  std::this_thread::sleep_for(kNotFresh);
+  const SteadyTime asked = SteadyClock::now();
+  const auto picture = snapshots_.get(0);
+  ASSERT_TRUE(picture) << describe(picture.error());
+  EXPECT_GE((*picture)->info.captured_at, asked) << "it was started for who asked";
+  EXPECT_EQ(script_.starts, 2);
+  ASSERT_TRUE(is(CameraState::kPaused)) << "and who asked has gone";
+
+  paused = false;
+  EXPECT_TRUE(is(CameraState::kStreaming));
+  EXPECT_EQ(script_.starts, 3);
+}
+
+TEST_F(CaptureTest, AShortPauseStopsNothing) {
+  script_.works_unwanted = true;
+  CaptureOptions options = patient();
+  options.paused = [] { return true; };
+  Capture capture = capture_with(options);
+  capture.start();
+  ASSERT_TRUE(comes_true([&] { return paused_frames() > 100; }));
+  EXPECT_EQ(script_.starts, 1);
+  EXPECT_EQ(script_.stops, 0);
+}
+
+TEST_F(CaptureTest, ACameraThatDoesNotStartAgainKeepsNobodyWaitingWhoAsksForAPicture) {
+  script_.works_unwanted = true;
+  CaptureOptions options = patient();
+  options.paused = [] { return true; };
+  options.rest_after = milliseconds(1);
+  Capture capture = capture_with(options);
+  capture.start();
+  ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kPaused; }));
+  std::this_thread::sleep_for(kNotFresh);
+  script_.start_fails = true;
+  const SteadyTime asked = SteadyClock::now();
+  (void)snapshots_.get(0);  // the picture before, while it is not too old
+  EXPECT_LT(SteadyClock::now() - asked, std::chrono::seconds(9)) << "as long as a start may take";
+  EXPECT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kFailed; }));
+}
+
 TEST_F(CaptureTest, ReportsAHangingSourceAsStalled) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kStreaming));

@@ -19,8 +19,10 @@ struct SourceScript {
   std::atomic<bool> start_hangs{false};  // until it is called off
   std::atomic<bool> settles{false};
   std::atomic<bool> stills{false};
+  std::atomic<bool> works_unwanted{false};
   std::atomic<int> pause_ms{0};  // that it says of itself
   std::atomic<int> starts{0};
+  std::atomic<int> stops{0};
   std::atomic<int> leases_out{0};
   std::atomic<std::int64_t> wanted_every_ms{0};  // that it was told
 };
@@ -57,11 +59,14 @@ class ScriptedSource final : public camera::FrameSource {
     return camera::NoFrame{camera::NoFrame::Reason::kEnd};
   }
 
-  void stop() override { stopped_ = true; }
+  void stop() override {
+    if (!stopped_.exchange(true)) ++script_.stops;
+  }
   int depth() const override { return 2; }
   std::string description() const override { return "a scripted source"; }
   std::uint64_t dropped_count() const override { return 0; }
   bool settles() const override { return script_.settles; }
+  bool works_unwanted() const override { return script_.works_unwanted; }
   SteadyClock::duration longest_pause() const override { return std::chrono::milliseconds(script_.pause_ms); }
 
   void want_every(SteadyClock::duration pause) override {
