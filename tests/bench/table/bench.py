@@ -46,6 +46,12 @@ def count(options, maker, row, _):
         yield kept.Count(row.name, core, options.build.name, round(int(done.stdout.split("\t")[1]) / 1e6, 3))
 
 
+def apart(options):
+    """How long a number takes from one core to the other, in words: the host of a virtual machine may move them."""
+    done = subprocess.run([str(options.build / "bin" / "core_distance")], capture_output=True, text=True, check=False)
+    return f"{done.stdout.strip()} ns" if done.returncode == 0 else "unknown"
+
+
 def times(options, maker, row, left_out):
     if row.half:
         raise Missing("float16 is counted only")
@@ -55,7 +61,10 @@ def times(options, maker, row, left_out):
     for threads in options.threads:
         asked = argparse.Namespace(worker=str(options.worker), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
+        before = apart(options)
         rounds = compare.measure(asked, model, lambda why: left_out(f"{row.name} beside {why}"))
+        if threads > 1:
+            print(f"{row.name:28} cores were {before} apart, then {apart(options)}", flush=True)
         ours = [least for least, _, _ in rounds["kinglet"]]
         for peer in (name for name in PEERS if name in rounds):
             ratios = sorted(mine / theirs for mine, (theirs, _, _) in zip(ours, rounds[peer]))
