@@ -285,7 +285,8 @@ void Capture::rest(const std::stop_token& stop) {
     wait(stop, kOneNext);
   }
   if (stop.stop_requested()) return snapshots_.note_rest(false);
-  set_state(CameraState::kStarting, {});
+  // Who only watches leaves all else paused.
+  if (wanted(SteadyClock::now()) == Wanted::kAll) set_state(CameraState::kStarting, {});
 }
 
 void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop) {

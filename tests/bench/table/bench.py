@@ -49,7 +49,7 @@ def count(options, maker, row, _):
 def apart(options):
     """How long a number takes from one core to the other, in words: the host of a virtual machine may move them."""
     done = subprocess.run([str(options.build / "bin" / "core_distance")], capture_output=True, text=True, check=False)
-    return f"{done.stdout.strip()} ns" if done.returncode == 0 else "unknown"
+    return f"{done.stdout.strip()} ns" if done.returncode == 0 else done.stdout.strip()
 
 
 def times(options, maker, row, left_out):
@@ -61,10 +61,10 @@ def times(options, maker, row, left_out):
     for threads in options.threads:
         asked = argparse.Namespace(worker=str(options.worker), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
-        before = apart(options)
+        before = apart(options) if threads > 1 else None
         rounds = compare.measure(asked, model, lambda why: left_out(f"{row.name} beside {why}"))
-        if threads > 1:
-            print(f"{row.name:28} cores were {before} apart, then {apart(options)}", flush=True)
+        if before:
+            print(f"{row.name:28} between its cores {before}, then {apart(options)}", flush=True)
         ours = [least for least, _, _ in rounds["kinglet"]]
         for peer in (name for name in PEERS if name in rounds):
             ratios = sorted(mine / theirs for mine, (theirs, _, _) in zip(ours, rounds[peer]))
