@@ -60,6 +60,7 @@ void Capture::start() {
   }
   thread_ = std::jthread([this](const std::stop_token& stop) {
     enter_thread("capture", [&] { run(stop); });
+    snapshots_.note_rest(false);  // nothing comes any more that somebody could wait for
     {
       MutexLock lock(mutex_);
       running_ = false;
@@ -284,9 +285,8 @@ void Capture::rest(const std::stop_token& stop) {
   while (!stop.stop_requested() && !is_to_reopen() && wanted(SteadyClock::now()) == Wanted::kNothing) {
     wait(stop, kOneNext);
   }
-  if (stop.stop_requested()) return snapshots_.note_rest(false);
   // Who only watches leaves all else paused.
-  if (wanted(SteadyClock::now()) == Wanted::kAll) set_state(CameraState::kStarting, {});
+  if (!stop.stop_requested() && wanted(SteadyClock::now()) == Wanted::kAll) set_state(CameraState::kStarting, {});
 }
 
 void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop) {

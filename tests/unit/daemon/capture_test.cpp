@@ -397,6 +397,24 @@ TEST_F(CaptureTest, ACameraThatDoesNotStartAgainKeepsNobodyWaitingWhoAsksForAPic
   EXPECT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kFailed; }));
 }
 
+TEST_F(CaptureTest, WhoWaitsForAPictureOfACameraThatRestsIsLetGoAtTheEnd) {
+  script_.works_unwanted = true;
+  CaptureOptions options = patient();
+  options.paused = [] { return true; };
+  options.rest_after = milliseconds(1);
+  Capture capture = capture_with(options);
+  capture.start();
+  ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kPaused; }));
+  std::this_thread::sleep_for(kNotFresh);
+  script_.start_hangs = true;
+  const SteadyTime asked = SteadyClock::now();
+  const std::jthread watcher([this] { (void)snapshots_.get(0); });
+  ASSERT_TRUE(comes_true([&] { return script_.starts == 2; }));
+  capture.stop();
+  (void)snapshots_.get(0);  // after the watcher, whom it would wait for
+  EXPECT_LT(SteadyClock::now() - asked, std::chrono::seconds(9)) << "as long as a start may take";
+}
+
 TEST_F(CaptureTest, ReportsAHangingSourceAsStalled) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kStreaming));
