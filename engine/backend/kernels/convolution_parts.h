@@ -26,6 +26,8 @@ inline constexpr std::optional<std::size_t> kOverAdded = 1;
 // This processor has AVX2 and FMA.
 [[nodiscard]] bool has_avx2();
 [[nodiscard]] bool has_avx512();
+// Its registers of 64 bytes are computed 32 at a time (Zen 4): half of one takes half as long.
+[[nodiscard]] bool halves_take_half();
 // And products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
 // XNNPACK has 8-bit products that those of AVX2 do not come up to: with AVX-512, or of four bytes in registers of 32

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/backend/kernels/convolution_parts.h"
@@ -75,9 +76,14 @@ class Woven final : public Kernel {
     const Number* added = nullptr;
     Number* output = nullptr;
   };
+  // Of a panel, and at which number of the input it begins, of the first group; nothing: it lies nowhere in it.
+  struct Place {
+    Cut::Panel panel;
+    std::optional<std::size_t> input;
+  };
   // The rows of a part, as the form wants them.
   struct Panel {
-    std::size_t first = 0, rows = 0;  // pixels of the output
+    Cut::Panel of;
     std::size_t group = 0;
     const Number* numbers = nullptr;
     const woven::Laid* laid = nullptr;
@@ -96,7 +102,9 @@ class Woven final : public Kernel {
   const Form<Number>* form_;
   Cut cut_;
   woven::PanelRows<Number> rows_;
-  const Number* weights_;     // [groups][blocks][numbers][outputs of the block]
+  const Number* weights_;  // [groups][blocks][numbers][outputs of the block]
+  std::vector<Place>
+      places_;  // of panels that may lie in the input: to find one takes a tenth of the time of a small one
   std::vector<Number> bias_;  // of each group in whole vectors
 };
 
@@ -120,6 +128,10 @@ Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights
       rows_(shape_, cut_, form),
       weights_(nullptr),
       bias_(shape_.groups * cut_.vectors * form.tile.lanes) {
+  if (form.tile.together == 1) {
+    places_.reserve(cut_.panels);
+    for (std::size_t i = 0; i < cut_.panels; ++i) places_.push_back({cut_.panel(i), rows_.find(cut_.panel(i))});
+  }
   const std::span<const float> bias = layer.convolution.bias;
   for (std::size_t i = 0; i < bias.size(); ++i)
     bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(bias[i], Number{});
@@ -170,16 +182,12 @@ void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*s
 template <typename Number>
 void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::size_t chunk) const {
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
-  const std::size_t first = cut_.first_row(index);
-  const std::size_t rows = cut_.first_row(index + 1) - first;
-  Panel panel{.first = first, .rows = rows, .numbers = numbers.data(), .laid = rows_.in_panel()};
-  const Number* const lying = cut_.tile.together == 1 ? rows_.find(borders.input, first, rows) : nullptr;
-  if (lying != nullptr) {
-    panel.numbers = lying;
-    panel.laid = rows_.in_input();
-  }
+  const auto [place, input] = places_.empty() ? Place{cut_.panel(index), std::nullopt} : places_[index];
+  Panel panel{.of = place,
+              .numbers = input ? borders.input + *input : numbers.data(),
+              .laid = input ? rows_.in_input() : rows_.in_panel()};
   if (shape_.groups == 1) {
-    if (lying == nullptr) rows_.fill(rows_.places_of(borders.input, first, rows), rows, numbers.data());
+    if (!input) rows_.fill(rows_.places_of(borders.input, place), place.rows, numbers.data());
     return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
   }
   const auto take = [&](std::size_t group) {
@@ -188,7 +196,7 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   };
   const std::size_t end = cut_.first_of(chunk + 1, shape_.groups);
   std::size_t group = cut_.first_of(chunk, shape_.groups);
-  if (lying == nullptr) return rows_.for_groups(borders.input, first, rows, group, end, numbers.data(), take);
+  if (!input) return rows_.for_groups(borders.input, place, group, end, numbers.data(), take);
   panel.numbers += group * cut_.channels;
   for (; group < end; ++group, panel.numbers += cut_.channels) take(group);
 }
@@ -204,7 +212,7 @@ woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t
           .blocks = 1,
           .output = nullptr,
           .added = nullptr,
-          .step = shape_.output_channels,
+          .step = panel.of.step * shape_.output_channels,
           .least = least_ ? &*least_ : nullptr,
           .most = most_ ? &*most_ : nullptr};
 }
@@ -218,12 +226,12 @@ void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::si
     const std::size_t vectors = cut_.vectors_before(block + 1) - cut_.vectors_before(block);
     const std::size_t end = std::min({end_block, whole, block < cut_.wide ? cut_.wide : cut_.blocks});
     woven::Product<Number> product = product_of(panel, block);
-    const std::size_t at = panel.first * shape_.output_channels + panel.group * cut_.outputs +
+    const std::size_t at = panel.of.first * shape_.output_channels + panel.group * cut_.outputs +
                            cut_.vectors_before(block) * cut_.tile.lanes;
     product.blocks = end - block;
     product.output = borders.output + at;
     product.added = borders.added == nullptr ? nullptr : borders.added + at;
-    form_->multiply[vectors - 1][panel.rows - 1](product);
+    form_->multiply[vectors - 1][panel.of.rows - 1](product);
     block = end;
   }
 }
@@ -235,20 +243,21 @@ void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, st
   const std::size_t first = cut_.vectors_before(block) * lanes;
   const std::size_t width = cut_.vectors * lanes - first;
   const std::size_t count = cut_.outputs - first;
-  const std::size_t at = panel.first * shape_.output_channels + panel.group * cut_.outputs + first;
+  const std::size_t at = panel.of.first * shape_.output_channels + panel.group * cut_.outputs + first;
   std::array<Number, kMostRows * kMostVectors * kMostLanes> sums;
-  std::array<Number, kMostRows * kMostVectors * kMostLanes> added{};
+  std::array<Number, kMostRows * kMostVectors * kMostLanes> added;
   woven::Product<Number> product = product_of(panel, block);
-  product.step = width;
+  const std::size_t step = std::exchange(product.step, width);
   product.output = sums.data();
   if (borders.added != nullptr) {
     product.added = added.data();
-    for (std::size_t row = 0; row < panel.rows; ++row)
-      std::copy_n(borders.added + at + row * shape_.output_channels, count, added.data() + row * width);
+    std::fill_n(added.data(), panel.of.rows * width, Number{});
+    for (std::size_t row = 0; row < panel.of.rows; ++row)
+      std::copy_n(borders.added + at + row * step, count, added.data() + row * width);
   }
-  form_->multiply[width / lanes - 1][panel.rows - 1](product);
-  for (std::size_t row = 0; row < panel.rows; ++row)
-    std::copy_n(sums.data() + row * width, count, borders.output + at + row * shape_.output_channels);
+  form_->multiply[width / lanes - 1][panel.of.rows - 1](product);
+  for (std::size_t row = 0; row < panel.of.rows; ++row)
+    std::copy_n(sums.data() + row * width, count, borders.output + at + row * step);
 }
 
 // --- The rows --------------------------------------------------------------------------------------------------------
@@ -286,16 +295,26 @@ double cost_of_scalar(const Cut& /*cut*/, const ConvolutionShape& /*shape*/) { r
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .cost = cost_of_scalar};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .cost = cost_of_scalar};
 #if defined(__x86_64__)
+constexpr std::size_t kLeastRows = 4;  // with fewer all wait for the weights
 double cost_of_avx2(const Cut& cut, const ConvolutionShape& shape) {
-  constexpr std::size_t kLeastRows = 4;  // with fewer all wait for the weights
-  // XNNPACK's registers of 512 bits stay half empty.
-  const bool is_narrow = shape.groups > 1 && cut.outputs <= woven::kMostLanes;
-  if (cut.rows < kLeastRows || (has_avx512() && !is_narrow)) return 1;
-  return avx2_step(static_cast<double>(cut.numbers * shape.outputs())) * (has_avx512() ? 1.5 : 1);
+  if (cut.rows < kLeastRows || has_avx512()) return 1;
+  return avx2_step(static_cast<double>(cut.numbers * shape.outputs()));
 }
 constexpr Processor<float> kAvx2{.form = &woven::kAvx2, .is_here = has_avx2, .cost = cost_of_avx2};
+// By the outputs that there is room for: where XNNPACK's tile is full its product is a little quicker.
+double cost_of_avx512(const Cut& cut, const ConvolutionShape& shape) {
+  constexpr std::size_t kTile = 32;  // of XNNPACK's outputs
+  constexpr double kProduct = 1.04;  // docs/benchmarks.md, "Half a tile"
+  constexpr double kStart = 10'000;  // of a step of its own, in products
+  if (cut.rows < kLeastRows) return 1;
+  const std::size_t own = rounded_up(cut.outputs, cut.tile.lanes * (halves_take_half() ? 1 : 2));
+  return kProduct * static_cast<double>(own) / static_cast<double>(rounded_up(cut.outputs, kTile)) +
+         kStart / static_cast<double>(cut.numbers * shape.outputs());
+}
+constexpr Processor<float> kAvx512{.form = &woven::kAvx512, .is_here = has_avx512, .cost = cost_of_avx512};
 #else
 constexpr Processor<float> kAvx2{.form = kTwin<float>, .is_here = never, .cost = cost_of_scalar};
+constexpr Processor<float> kAvx512 = kAvx2;
 #endif
 #if defined(__aarch64__)
 // On cores that go in order fewer instructions are not less time.
@@ -316,6 +335,7 @@ constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .cost
 
 }  // namespace
 
+const KernelRow kWovenF32Avx512 = row<float, kAvx512>("woven_f32__avx512");
 const KernelRow kWovenF32Avx2 = row<float, kAvx2>("woven_f32__avx2");
 const KernelRow kWovenF32Neon = row<float, kNeon>("woven_f32__neon");
 const KernelRow kWovenF32Scalar = row<float, kScalar>("woven_f32__scalar");

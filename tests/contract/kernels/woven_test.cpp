@@ -28,7 +28,7 @@ Layer woven_at_random(Random& random) {
   return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
 }
 
-constexpr std::array kFloatForms{"woven_f32__scalar", "woven_f32__avx2", "woven_f32__neon"};
+constexpr std::array kFloatForms{"woven_f32__scalar", "woven_f32__avx2", "woven_f32__avx512", "woven_f32__neon"};
 
 void expect_bits(const Layer& layer, int threads) {
   expect_bits_in_forms(kFloatForms, layer, threads, answers_of(layer, answer_in_order));
@@ -46,11 +46,11 @@ void expect_at_random(const Numbers& numbers) {
   });
 }
 
-// Panels of any number of rows, blocks of any width (in thirds of a vector), and what is left of both.
+// Panels of any number of rows and more, blocks of any width (in thirds of a vector), and what is left of both.
 void expect_remainders(const Numbers& numbers) {
   Random random(7);
-  for (std::size_t pixels = 1; pixels <= 16; ++pixels) {
-    for (const std::size_t thirds : {1, 2, 3, 4, 6, 9, 10, 12, 15, 18, 21, 22, 27}) {
+  for (std::size_t pixels = 1; pixels <= 30; ++pixels) {
+    for (const std::size_t thirds : {1, 2, 3, 4, 6, 9, 10, 12, 15, 18, 21, 22, 24, 27, 30}) {
       const std::size_t outputs = std::max<std::size_t>(thirds * numbers.lanes / 3, 1);
       const std::size_t channels = numbers.lanes * (pixels % 5) + 1 + outputs % 8;
       const Layer layer = finished(
@@ -210,6 +210,17 @@ TEST(Woven, IsCheaperThanXnnpackWithAvx2UnlessThereIsMore) {
   const auto cost = cost_of("woven_f32__avx2", kManyPixels, true);
   if (!cost) GTEST_SKIP() << "this processor has no form of it";
   EXPECT_EQ(*cost < 1, !has_avx512());
+}
+
+// Of XNNPACK's 32 outputs side by side, 16 and 48 leave half and a quarter empty, 576 none.
+TEST(Woven, IsCheaperThanXnnpackWithAvx512WhereXnnpacksTileStaysEmpty) {
+  ConvolutionShape shape = kManyPixels;
+  for (const auto& [outputs, is_cheaper] : {std::pair(8, true), {16, true}, {31, false}, {48, true}, {576, false}}) {
+    shape.output_channels = outputs;
+    const auto cost = cost_of("woven_f32__avx512", shape, true);
+    if (!cost) GTEST_SKIP() << "this processor has no form of it";
+    EXPECT_EQ(*cost < 1, is_cheaper) << outputs;
+  }
 }
 
 TEST(Woven, GivesTheBitsOfXnnpack) {

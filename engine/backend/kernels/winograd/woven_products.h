@@ -53,11 +53,11 @@ consteval Form<typename Simd::Number> woven_form() {
   return []<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
     return Form<typename Simd::Number>{
         .lanes = Simd::kLanes,
-        .tiles = woven::kMostRows,
+        .tiles = woven::kWovenRows,
         .two = kTransforms<Simd, 2>,
         .four = kTransforms<Simd, 4>,
         .multiply = {{multiply_woven<Simd, form, kBefore + 1, 1>...}, {multiply_woven<Simd, form, kBefore + 1, 2>...}}};
-  }(std::make_index_sequence<woven::kMostRows>());
+  }(std::make_index_sequence<woven::kWovenRows>());
 }
 
 }  // namespace kinglet::engine::kernels::winograd

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the kernel of woven rows for processors with AVX2 and FMA. One load brings a number into all lanes,
 // so that rows are read where they lie and nothing is woven. Six rows by sixteen outputs take twelve of the sixteen
-// registers, their factors two: what fits as a whole. Compiled for them (engine/CMakeLists.txt).
+// registers, their factors two: what fits as a whole; of eight outputs fourteen rows do. Compiled for them
+// (engine/CMakeLists.txt).
 #if defined(__x86_64__)
 #include <utility>
 
@@ -82,13 +83,21 @@ void multiply(const Product<float>& of) {
   }
 }
 
+template <std::size_t... kBeforeOfOne, std::size_t... kBefore>
+consteval Form<float> form_of(std::index_sequence<kBeforeOfOne...>, std::index_sequence<kBefore...>) {
+  return {.tile = {.together = 1,
+                   .lanes = Avx2::kLanes,
+                   .rows = sizeof...(kBefore),
+                   .rows_of_one = sizeof...(kBeforeOfOne),
+                   .vectors = 2,
+                   .most_numbers = kMostPanelNumbers},
+          .weave = {},
+          .multiply = {{multiply<1, kBeforeOfOne + 1>...}, {multiply<2, kBefore + 1>...}}};
+}
+
 }  // namespace
 
-constexpr Form<float> kAvx2{
-    .tile = {.together = 1, .lanes = Avx2::kLanes, .rows = 6, .vectors = 2, .most_numbers = 4608},
-    .weave = {},
-    .multiply = {{multiply<1, 1>, multiply<1, 2>, multiply<1, 3>, multiply<1, 4>, multiply<1, 5>, multiply<1, 6>},
-                 {multiply<2, 1>, multiply<2, 2>, multiply<2, 3>, multiply<2, 4>, multiply<2, 5>, multiply<2, 6>}}};
+constexpr Form<float> kAvx2 = form_of(std::make_index_sequence<14>(), std::make_index_sequence<6>());
 
 }  // namespace kinglet::engine::kernels::woven
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/backend/kernels/woven/cut.h"
 
+#include <algorithm>
+
 #include "engine/backend/kernels/convolution_parts.h"
 
 namespace kinglet::engine::kernels::woven {
@@ -18,10 +20,49 @@ bool is_padded(const xnn::Window& window) {
   return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
 }
 
+Tile tile_for(const ConvolutionShape& shape, Tile tile) {
+  if (shape.output_channels / shape.groups <= tile.lanes) tile.rows = tile.rows_of_one;
+  tile.most_numbers = std::min(tile.most_numbers, kMostPanelNumbers / tile.rows);
+  return tile;
+}
+
+// A run that leaves more of a panel empty is not worth a panel of its own.
+bool is_long(const InnerColumns& run, const Tile& tile) { return 2 * (run.end - run.begin) >= tile.rows; }
+
+Lines lines_of(const ConvolutionShape& shape, const Cut& cut) {
+  Lines lines{.count = 1, .width = cut.rows, .begin = 0, .end = cut.rows, .of_line = 0, .of_column = 0};
+  const InnerColumns run = inner_columns(shape);
+  if (cut.tile.together == 1 && !cut.in_place && is_long(run, cut.tile))
+    lines = {
+        .count = shape.batch * shape.output_height, .width = shape.output_width, .begin = run.begin, .end = run.end};
+  lines.of_line = divided_up(lines.end - lines.begin, cut.tile.rows);
+  lines.of_column = divided_up(lines.count, cut.tile.rows);
+  return lines;
+}
+
 }  // namespace
 
+Cut::Panel Cut::panel(std::size_t index) const {
+  const auto share = [](std::size_t part, std::size_t all, std::size_t parts) { return part * all / parts; };
+  const std::size_t in_lines = lines.count * lines.of_line;
+  if (index < in_lines) {
+    const std::size_t length = lines.end - lines.begin;
+    const std::size_t part = index % lines.of_line;
+    const std::size_t begin = share(part, length, lines.of_line);
+    return {.first = index / lines.of_line * lines.width + lines.begin + begin,
+            .rows = share(part + 1, length, lines.of_line) - begin,
+            .step = 1};
+  }
+  const std::size_t beside = (index - in_lines) / lines.of_column;
+  const std::size_t part = (index - in_lines) % lines.of_column;
+  const std::size_t begin = share(part, lines.count, lines.of_column);
+  return {.first = begin * lines.width + beside + (beside < lines.begin ? 0 : lines.end - lines.begin),
+          .rows = share(part + 1, lines.count, lines.of_column) - begin,
+          .step = lines.width};
+}
+
 Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
-    : tile(a_tile),
+    : tile(tile_for(shape, a_tile)),
       takes_groups(shape.groups == 1 || (shape.groups < shape.input_channels && shape.taps() <= kMostTapsOfGroups)),
       channels(shape.input_channels / shape.groups),
       outputs(shape.output_channels / shape.groups),
@@ -33,10 +74,10 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
       tap(joined ? channels : rounded_up(channels, tile.together)),
       numbers(rounded_up(shape.taps() * tap, tile.together)),
       rows(shape.batch * shape.output_height * shape.output_width),
-      panels(divided_up(rows, tile.rows)),
+      lines(lines_of(shape, *this)),
+      panels(lines.count * lines.of_line + (lines.width - (lines.end - lines.begin)) * lines.of_column),
       vectors(divided_up(outputs, tile.lanes)),
-      wide(vectors % tile.vectors == 1 && vectors > 1 && tile.vectors > 2 ? vectors / tile.vectors - 1
-                                                                          : vectors / tile.vectors),
+      wide(vectors / tile.vectors - (tile.vectors == 3 && vectors % 3 == 1 && vectors > 1 ? 1 : 0)),
       blocks(wide + divided_up(vectors - tile.vectors * wide, tile.vectors - 1)) {
   if (rows == 0) return;
   // Few panels are woven more than once, so that each thread has something.

@@ -17,12 +17,25 @@ inline constexpr std::size_t kMostJoined = 512;
 // Of a window of one of several groups.
 inline constexpr std::size_t kMostTapsOfGroups = 49;
 
-// Rows (pixels of the output) into panels, outputs into blocks of the most vectors (three) and, at the end, of fewer
-// (two twos, one or one of one), so that no lane of a vector stays empty.
+// Of a convolution whose rows are read where they lie, panels are cut of the run of columns whose windows lie in the
+// input as a whole, line by line; what stands beside them, column by column. Otherwise all rows are one line.
+struct Lines {
+  std::size_t count, width;
+  std::size_t begin, end;          // the run of a line
+  std::size_t of_line, of_column;  // panels
+};
+
+// Rows (pixels of the output) into panels, outputs into blocks of the most vectors and, at the end, one of fewer, so
+// that no lane of a vector stays empty; of blocks of three, two twos where one would be left.
 struct Cut {
+  // Pixels of the output: the first one, how many, and from one to the next.
+  struct Panel {
+    std::size_t first, rows, step;
+  };
+
   Cut(const ConvolutionShape& shape, const Tile& a_tile);
 
-  [[nodiscard]] std::size_t first_row(std::size_t panel) const { return panel * rows / panels; }
+  [[nodiscard]] Panel panel(std::size_t index) const;
   // Of blocks, or of groups.
   [[nodiscard]] std::size_t first_of(std::size_t chunk, std::size_t count) const { return chunk * count / chunks; }
   // Before a block.
@@ -43,10 +56,12 @@ struct Cut {
   bool joined;                    // taps lie one behind the other, in what is woven as one as a whole
   std::size_t tap;                // numbers of one, in whole ones of what is woven where they are not joined
   std::size_t numbers;            // of a row
-  std::size_t rows, panels;       // rows are shared out evenly
-  std::size_t vectors;            // of outputs of a group
-  std::size_t wide, blocks;       // of those: of the most vectors, and all
-  std::size_t chunks = 1;         // of blocks, or of groups where there are several, each a thread's
+  std::size_t rows;               // all of the output
+  Lines lines;
+  std::size_t panels;
+  std::size_t vectors;       // of outputs of a group
+  std::size_t wide, blocks;  // of those: of the most vectors, and all
+  std::size_t chunks = 1;    // of blocks, or of groups where there are several, each a thread's
 };
 
 // In times of XNNPACK's for the same, where rows are woven and fewer instructions are less time.

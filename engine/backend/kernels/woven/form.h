@@ -17,25 +17,33 @@ inline constexpr std::size_t kLanes = 16 / sizeof(Number);
 inline constexpr std::size_t kQuad = kLanes<float>;
 // In any form.
 inline constexpr std::size_t kMostLanes = 8;    // of a vector
-inline constexpr std::size_t kMostRows = 7;     // of a panel
-inline constexpr std::size_t kMostVectors = 3;  // of a block of outputs
+inline constexpr std::size_t kMostRows = 14;    // of a panel
+inline constexpr std::size_t kMostVectors = 4;  // of a block of outputs
+inline constexpr std::size_t kWovenRows = 7;    // at most, of a panel that is woven
+// Of a panel that is brought together, in any form: it lies on the stack, in 108 KiB.
+inline constexpr std::size_t kMostPanelNumbers = std::size_t{6} * 4608;
 
 // How a form would have a layer cut.
 struct Tile {
   std::size_t together;      // numbers of a row that are woven as one; 1: rows are not woven, one lies behind the other
   std::size_t lanes;         // outputs of a vector
   std::size_t rows;          // of a panel, at most
+  std::size_t rows_of_one;   // the same where the layer, or each group, has but one vector of outputs
   std::size_t vectors;       // of a block of outputs, at most; 2 or more
-  std::size_t most_numbers;  // of a row, in a panel of its own: that lies on the stack, 108 KiB at most
+  std::size_t most_numbers;  // of a row, in a panel of its own
 };
 
 template <typename Number>
-inline constexpr Tile kWovenTile{
-    .together = kLanes<Number>, .lanes = kLanes<Number>, .rows = 7, .vectors = 3, .most_numbers = 2304};
+inline constexpr Tile kWovenTile{.together = kLanes<Number>,
+                                 .lanes = kLanes<Number>,
+                                 .rows = kWovenRows,
+                                 .rows_of_one = kWovenRows,
+                                 .vectors = 3,
+                                 .most_numbers = 2304};
 
 // Writes whole vectors of each row: [vectors][rows][16 bytes].
 struct Weave {
-  const std::byte* const* rows;  // kMostRows of them, as many as the form is for are read
+  const std::byte* const* rows;  // kWovenRows of them, as many as the form is for are read
   std::size_t vectors;
   std::byte* panel;
 };
@@ -68,7 +76,7 @@ struct Product {
 template <typename Number>
 struct Form {
   Tile tile;
-  void (*weave[kMostRows])(const Weave&);                             // by rows, less one; null where none are woven
+  void (*weave[kWovenRows])(const Weave&);                            // by rows, less one; null where none are woven
   void (*multiply[kMostVectors][kMostRows])(const Product<Number>&);  // by vectors and rows, each less one
 };
 
@@ -84,13 +92,14 @@ consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply) {
                    {multiply.template operator()<2, kBefore + 1>()...},
                    {multiply.template operator()<3, kBefore + 1>()...}},
     };
-  }(std::make_index_sequence<kMostRows>());
+  }(std::make_index_sequence<kWovenRows>());
 }
 
 extern const Form<float> kScalar;
 extern const Form<Half> kScalarHalf;
 #if defined(__x86_64__)
 extern const Form<float> kAvx2;
+extern const Form<float> kAvx512;
 #endif
 #if defined(__aarch64__)
 extern const Form<float> kNeon;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,8 @@
 namespace kinglet::engine::kernels::woven {
 
 inline constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
-// Room for a panel in any form, AVX2's being the largest, and for what is written too many.
-inline constexpr std::size_t kPanelNumbers = std::size_t{6} * 4608 + kCopied;
+// With room for what is written too many.
+inline constexpr std::size_t kPanelNumbers = kMostPanelNumbers + kCopied;
 
 template <typename Number>
 const std::byte* bytes_of(const Number* numbers) {
@@ -64,21 +65,20 @@ class PanelRows {
   PanelRows(const PanelRows&) = delete;
   PanelRows& operator=(const PanelRows&) = delete;
 
-  // Of `rows` pixels of the output from `first` on, in the first group, where they lie in the input: those of one line
-  // whose windows lie in it as a whole. Null: they do not. For forms that weave no rows.
-  [[nodiscard]] const Number* find(const Number* input, std::size_t first, std::size_t rows) const;
+  // At which number of the input a panel's begin, of the first group, where they lie in it: those of one line whose
+  // windows lie in it as a whole. For forms that weave no rows.
+  [[nodiscard]] std::optional<std::size_t> find(const Cut::Panel& panel) const;
   [[nodiscard]] const Laid* in_input() const { return cut_.in_place ? &in_panel_ : &in_input_; }
   // As fill() and for_groups() leave them; null: woven.
   [[nodiscard]] const Laid* in_panel() const { return cut_.tile.together == 1 ? &in_panel_ : nullptr; }
 
-  // Of `rows` pixels of the output from `first` on.
-  [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
+  [[nodiscard]] Places places_of(const Number* input, const Cut::Panel& panel) const;
   // Where there is one group.
   void fill(const Places& places, std::size_t rows, Number* panel) const;
   // Fills the panel and calls take(group) for each from `group` to `end`.
   template <typename Take>
-  void for_groups(const Number* input, std::size_t first, std::size_t rows, std::size_t group, std::size_t end,
-                  Number* panel, const Take& take) const;
+  void for_groups(const Number* input, const Cut::Panel& of, std::size_t group, std::size_t end, Number* panel,
+                  const Take& take) const;
 
  private:
   static constexpr std::size_t kBegin = 0;
@@ -122,24 +122,25 @@ std::vector<std::size_t> PanelRows<Number>::runs_in_input() const {
 }
 
 template <typename Number>
-const Number* PanelRows<Number>::find(const Number* input, std::size_t first, std::size_t rows) const {
-  if (cut_.in_place) return input + first * cut_.numbers;
+std::optional<std::size_t> PanelRows<Number>::find(const Cut::Panel& panel) const {
+  if (cut_.in_place) return panel.first * cut_.numbers;
   const xnn::Window& window = shape_.window;
-  const std::size_t column = first % shape_.output_width;
-  if (column < inner_.begin || column + rows > inner_.end) return nullptr;
-  const std::size_t line = first / shape_.output_width;
+  const std::size_t column = panel.first % shape_.output_width;
+  if (panel.step != 1 || column < inner_.begin || column + panel.rows > inner_.end) return std::nullopt;
+  const std::size_t line = panel.first / shape_.output_width;
   const std::size_t top = line % shape_.output_height * window.stride_height;
   const std::size_t bottom = top + std::size_t{window.kernel_height - 1} * window.dilation_height;
-  if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return nullptr;
+  if (top < window.pad_top || bottom >= window.pad_top + shape_.input_height) return std::nullopt;
   const std::size_t from = line / shape_.output_height * shape_.input_height + top - window.pad_top;
-  return input + from * line_size() + (column * window.stride_width - window.pad_left) * shape_.input_channels;
+  return from * line_size() + (column * window.stride_width - window.pad_left) * shape_.input_channels;
 }
 
 template <typename Number>
 template <typename Take>
-void PanelRows<Number>::for_groups(const Number* input, std::size_t first, std::size_t rows, std::size_t group,
-                                   std::size_t end, Number* panel, const Take& take) const {
-  Places places = places_of(input, first, rows);
+void PanelRows<Number>::for_groups(const Number* input, const Cut::Panel& of, std::size_t group, std::size_t end,
+                                   Number* panel, const Take& take) const {
+  const std::size_t rows = of.rows;
+  Places places = places_of(input, of);
   const std::span<Place> used(places.data(), rows);
   const bool gathers = cut_.tile.together == 1;
   Pixels pixels;
@@ -193,20 +194,20 @@ void PanelRows<Number>::fill(const Places& places, std::size_t rows, Number* pan
 }
 
 template <typename Number>
-PanelRows<Number>::Places PanelRows<Number>::places_of(const Number* input, std::size_t first, std::size_t rows) const {
-  const std::size_t image_size = shape_.input_height * shape_.input_width * shape_.input_channels;
-  std::size_t column = first % shape_.output_width;
-  std::size_t line = first / shape_.output_width % shape_.output_height;
-  const Number* image = input + first / shape_.output_width / shape_.output_height * image_size;
+PanelRows<Number>::Places PanelRows<Number>::places_of(const Number* input, const Cut::Panel& panel) const {
+  const std::size_t image_size = shape_.input_height * line_size();
+  std::size_t column = panel.first % shape_.output_width;
+  std::size_t line = panel.first / shape_.output_width % shape_.output_height;
+  const Number* image = input + panel.first / shape_.output_width / shape_.output_height * image_size;
   Places places;
-  for (std::size_t row = 0; row < rows; ++row) {
+  for (std::size_t row = 0; row < panel.rows; ++row) {
     places[row] = {
         .image = image, .top = line * shape_.window.stride_height, .left = column * shape_.window.stride_width};
-    if (++column < shape_.output_width) continue;
-    column = 0;
-    if (++line < shape_.output_height) continue;
-    line = 0;
-    image += image_size;
+    for (column += panel.step; column >= shape_.output_width; column -= shape_.output_width) {
+      if (++line < shape_.output_height) continue;
+      line = 0;
+      image += image_size;
+    }
   }
   return places;
 }
@@ -224,7 +225,7 @@ void PanelRows<Number>::weave_tap(const Places& places, std::size_t rows, std::s
                                   Number* panel) const {
   const xnn::Window& window = shape_.window;
   const std::size_t pixel_size = shape_.input_channels;
-  std::array<const std::byte*, kMostRows> pixels{};
+  std::array<const std::byte*, kWovenRows> pixels{};
   for (std::size_t row = 0; row < rows; ++row) {
     const Number* line = line_under(places[row], tap_row);
     const std::size_t x =
@@ -291,8 +292,8 @@ void PanelRows<Number>::join_row_at_border(const Place& place, Number* line) con
 template <typename Number>
 void PanelRows<Number>::weave_joined(const Places& places, std::size_t rows, Number* panel) const {
   constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
-  std::array<Number, kMostRows * kLine> lines;
-  std::array<const std::byte*, kMostRows> starts{};
+  std::array<Number, kWovenRows * kLine> lines;
+  std::array<const std::byte*, kWovenRows> starts{};
   for (std::size_t row = 0; row < rows; ++row) {
     Number* line = lines.data() + row * kLine;
     join_row(places[row], line);
