@@ -61,6 +61,26 @@ void run_rows(const ConvolutionShape& shape, pthreadpool_t pool, const RunRow& r
   run_parts(shape.batch * shape.output_height, pool, run_row);
 }
 
+// Calls run(group, block) for each of so many groups of pixels and blocks of outputs. On x86-64 each thread goes
+// through groups of its own, block by block: it finds in its core's cache what it made of them before, and no other
+// writes into the same pixels. On boards, whose cores share most of their caches, all go through a block's groups, so
+// that weights come from memory once.
+template <typename Run>
+void run_groups(std::size_t groups, std::size_t blocks, pthreadpool_t pool, const Run& run) {
+#if defined(__x86_64__)
+  const std::size_t shares = std::min(groups, pthreadpool_get_threads_count(pool));
+#else
+  const std::size_t shares = 1;
+#endif
+  run_parts(groups * blocks, pool, [&](std::size_t part) {
+    const std::size_t share = ((part / blocks + 1) * shares - 1) / groups;
+    const std::size_t first = share * groups / shares;
+    const std::size_t count = (share + 1) * groups / shares - first;
+    const std::size_t place = part - first * blocks;
+    run(first + place % count, place / count);
+  });
+}
+
 // The row or column of the input under a tap of an output's window; kOutside: in the padding.
 inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 [[nodiscard]] inline std::size_t input_place(std::size_t output, std::uint32_t stride, std::size_t tap,

@@ -226,8 +226,8 @@ void Winograd<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> 
     const Block block{
         .first = first, .tiles = tiles, .groups = divided_up(tiles, form_->tiles), .memory = scratch.data()};
     run_parts(tiles, pool, [&](std::size_t tile) { transform_tile(borders, block, tile); });
-    run_parts(block.groups * output_blocks(), pool,
-              [&](std::size_t part) { multiply_group(borders, block, part % block.groups, part / block.groups); });
+    run_groups(block.groups, output_blocks(), pool,
+               [&](std::size_t group, std::size_t index) { multiply_group(borders, block, group, index); });
   }
 }
 

@@ -202,15 +202,8 @@ void WinogradS8<kLanes>::run(Inputs inputs, Outputs outputs, std::span<std::byte
     const std::size_t first = cut_.first_tile(block.first_group);
     run_parts(cut_.first_tile(block.first_group + groups) - first, pool,
               [&](std::size_t tile) { transform_tile(input, block, first + tile); });
-    // Wide forms: each thread goes through groups of its own, block of outputs by block. It finds in its cache what it
-    // transformed, and no other writes into the same pixels. On a board weights should come from memory once.
-    const std::size_t shares = kLanes == kWideLanes ? std::min(groups, pthreadpool_get_threads_count(pool)) : 1;
-    run_parts(groups * cut_.output_blocks, pool, [&](std::size_t part) {
-      const std::size_t share = ((part / cut_.output_blocks + 1) * shares - 1) / groups;
-      const std::size_t first_of_share = share * groups / shares;
-      const std::size_t of_share = (share + 1) * groups / shares - first_of_share;
-      const std::size_t place = part - first_of_share * cut_.output_blocks;
-      multiply_group(output, block, block.first_group + first_of_share + place % of_share, place / of_share);
+    run_groups(groups, cut_.output_blocks, pool, [&](std::size_t group, std::size_t of_outputs) {
+      multiply_group(output, block, block.first_group + group, of_outputs);
     });
   }
 }
