@@ -52,7 +52,7 @@ struct CaptureOptions {
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
   // Frames of a source that works for nobody (FrameSource::works_unwanted) are not wanted for so long before it is
   // stopped: who looks away for a moment only has its pictures at once again.
-  std::chrono::milliseconds rest_after{60'000};
+  std::chrono::milliseconds rest_after{20'000};
   // How long a still waits for the one before it to be taken; less than any stall.
   std::chrono::milliseconds still_waits{1'000};
   ClipRecorder* clips = nullptr;  // sees each frame that is looked at; may be absent

@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1, help="of inference (default: 1)")
     parser.add_argument("--seconds", type=float, default=40, help="until memory is read")
     parser.add_argument("--paused", type=float, default=30, help="seconds of each measurement of time; 0: none")
-    parser.add_argument("--rest", type=float, default=5, help="seconds from the pause to its measurement (a stream's program ends after 60)")
+    parser.add_argument("--rest", type=float, default=5, help="seconds from the pause to its measurement (a stream's program ends after 20)")
     parser.add_argument("--set", action="append", default=[], help="a setting, may be repeated")
     options = parser.parse_args()
     support = parts.support(options)

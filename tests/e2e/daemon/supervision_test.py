@@ -105,7 +105,7 @@ class Supervision(ScratchFolder):
             daemon.first_prediction()
             owner = daemon.claim()
             daemon.ask("/api/v1/control/pause", "POST", headers=owner)
-            daemon.until(lambda: "stopped" in self.state(daemon).get("detail", ""), "an ended program", patience=PATIENCE + 60)
+            daemon.until(lambda: "stopped" in self.state(daemon).get("detail", ""), "an ended program", patience=PATIENCE + 20)
             self.assertEqual(self.state(daemon)["state"], "paused")
             self.assertEqual(self.programs(), 1)
             for path in ("/livez", "/readyz"):
