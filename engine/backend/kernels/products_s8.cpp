@@ -268,8 +268,10 @@ void ProductsS8::multiply(products::Product& product, const Blocks& blocks) cons
   product.factors = layer_.factors.data() + first;
   product.bounds = &bounds_;
   product.blocks = std::min(blocks.end, shape_.output_channels / form_->block) - blocks.begin;
-  if (product.blocks > 0) form_->multiply(product);
-  if (blocks.begin + product.blocks < blocks.end) multiply_last(product);
+  const bool is_whole = blocks.begin + product.blocks == blocks.end;
+  product.has_half = !is_whole && form_->has_halves && shape_.output_channels % form_->block == form_->block / 2;
+  if (product.blocks > 0 || product.has_half) form_->multiply(product);
+  if (!is_whole && !product.has_half) multiply_last(product);
 }
 
 // The last block, where the outputs end within it: by way of a whole one.
@@ -280,6 +282,7 @@ void ProductsS8::multiply_last(products::Product& product) const {
   product.bias = layer_.bias.data() + first * form_->bias_lanes;
   product.factors = layer_.factors.data() + first;
   product.blocks = 1;
+  product.has_half = false;
   std::array<std::int8_t, kMostRows * kMostBlock> levels;
   std::array<std::int8_t*, kMostRows> outputs;
   for (std::size_t i = 0; i < form_->rows; ++i) {

@@ -40,40 +40,50 @@ struct Rows {
     }
   }
 
-  void multiply(std::size_t count, const std::int8_t* weights, __m256i (&sums)[kCount][kRegisters]) const {
+  // kOfRow: registers of a row's sums, of a block or of half of one.
+  template <std::size_t kOfRow>
+  void multiply(std::size_t count, const std::int8_t* weights, __m256i (&sums)[kCount][kOfRow]) const {
     for (std::size_t k = 0; k < count; k += kRun, weights += kRun * kBlock) {
-      __m256i factors[kRegisters];
+      __m256i factors[kOfRow];
       KINGLET_UNROLL
-      for (std::size_t i = 0; i < kRegisters; ++i) factors[i] = widened(weights + i * kOfRegister);
+      for (std::size_t i = 0; i < kOfRow; ++i) factors[i] = widened(weights + i * kOfRegister);
       KINGLET_UNROLL
       for (std::size_t row = 0; row < kCount; ++row) {
         const __m256i both = run_of(numbers[row] + k);
         KINGLET_UNROLL
-        for (std::size_t i = 0; i < kRegisters; ++i)
+        for (std::size_t i = 0; i < kOfRow; ++i)
           sums[row][i] = _mm256_add_epi32(sums[row][i], _mm256_madd_epi16(both, factors[i]));
       }
     }
   }
 };
 
+template <std::size_t kOfRow, std::size_t kCount>
+void multiply_block(const Product& of, const Rows<kCount>& rows, const Avx2Levels& levels, std::size_t first) {
+  __m256i sums[kCount][kOfRow];
+  KINGLET_UNROLL
+  for (std::size_t row = 0; row < kCount; ++row) {
+    KINGLET_UNROLL
+    for (std::size_t i = 0; i < kOfRow; ++i)
+      sums[row][i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(of.bias + first) + i);
+  }
+  rows.multiply(of.numbers, of.weights + first * of.numbers, sums);
+  KINGLET_UNROLL
+  for (std::size_t row = 0; row < kCount; ++row) {
+    if constexpr (kOfRow == 1) {
+      levels.store(sums[row][0], of.factors + first, of.outputs[row] + first);
+    } else {
+      levels.store(sums[row][0], sums[row][1], of.factors + first, of.outputs[row] + first);
+    }
+  }
+}
+
 template <std::size_t kCount>
 void multiply_rows(const Product& of) {
   const Rows<kCount> rows(of);
   const Avx2Levels levels(*of.bounds);
-  for (std::size_t block = 0; block < of.blocks; ++block) {
-    const std::size_t first = block * kBlock;
-    __m256i sums[kCount][kRegisters];
-    KINGLET_UNROLL
-    for (std::size_t row = 0; row < kCount; ++row) {
-      KINGLET_UNROLL
-      for (std::size_t i = 0; i < kRegisters; ++i)
-        sums[row][i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(of.bias + first) + i);
-    }
-    rows.multiply(of.numbers, of.weights + first * of.numbers, sums);
-    KINGLET_UNROLL
-    for (std::size_t row = 0; row < kCount; ++row)
-      levels.store(sums[row][0], sums[row][1], of.factors + first, of.outputs[row] + first);
-  }
+  for (std::size_t block = 0; block < of.blocks; ++block) multiply_block<kRegisters>(of, rows, levels, block * kBlock);
+  if (of.has_half) multiply_block<1>(of, rows, levels, of.blocks * kBlock);
 }
 
 void multiply(const Product& of) {
@@ -89,6 +99,7 @@ constexpr Form kAvx2{.block = kBlock,
                      .step = kRun,
                      .bias_lanes = 1,
                      .rows = kMostRows,
+                     .has_halves = true,
                      .most_numbers = kMostNumbers,
                      .multiply = multiply};
 

@@ -26,15 +26,17 @@ struct Product {
   const std::int32_t* bias;  // [blocks][block][bias_lanes], the first of them
   const float* factors;      // [blocks][block]
   const LevelBounds* bounds;
-  std::size_t blocks;  // 1 at least
+  std::size_t blocks;
+  bool has_half;  // behind them, of one block only its first half, in a form that has halves
 };
 
 struct Form {
-  std::size_t block;                                        // outputs at once
-  std::size_t run;                                          // numbers of a row that lie together for an output
-  std::size_t step;                                         // a row's numbers are multiples of
-  std::size_t bias_lanes;                                   // numbers that a sum begins as
-  std::size_t rows = kRows;                                 // at once
+  std::size_t block;         // outputs at once
+  std::size_t run;           // numbers of a row that lie together for an output
+  std::size_t step;          // a row's numbers are multiples of
+  std::size_t bias_lanes;    // numbers that a sum begins as
+  std::size_t rows = kRows;  // at once
+  bool has_halves = false;
   std::size_t most_numbers = static_cast<std::size_t>(-1);  // of a row
   void (*multiply)(const Product&);
 };

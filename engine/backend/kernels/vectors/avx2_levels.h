@@ -26,6 +26,12 @@ class Avx2Levels {
                                             above_zero(second, _mm256_loadu_ps(factors + 8)));
     store_words(_mm256_permute4x64_epi64(both, 0b11'01'10'00), to);
   }
+  // Eight sums, factors and levels.
+  void store(__m256i sums, const float* factors, std::int8_t* to) const {
+    const __m256i words = above_zero(sums, _mm256_loadu_ps(factors));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to),
+                     levels_of(_mm256_permute4x64_epi64(_mm256_packs_epi32(words, words), 0b11'01'10'00)));
+  }
   // Sums and factors of outputs 0 to 3 and 8 to 11, and of the others.
   void store_halves(const __m256i (&sums)[2], const __m256i (&factors)[2], std::int8_t* to) const {
     store_words(_mm256_packs_epi32(above_zero(sums[0], _mm256_castsi256_ps(factors[0])),
@@ -35,9 +41,11 @@ class Avx2Levels {
 
  private:
   void store_words(__m256i words, std::int8_t* to) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), levels_of(words));
+  }
+  [[nodiscard]] __m128i levels_of(__m256i words) const {
     const __m256i levels = _mm256_add_epi16(words, zero_);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                     _mm_packs_epi16(_mm256_castsi256_si128(levels), _mm256_extracti128_si256(levels, 1)));
+    return _mm_packs_epi16(_mm256_castsi256_si128(levels), _mm256_extracti128_si256(levels, 1));
   }
   [[nodiscard]] __m256i above_zero(__m256i sums, __m256 factors) const {
     const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), factors);
