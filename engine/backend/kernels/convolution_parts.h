@@ -69,9 +69,6 @@ template <typename Run>
 void run_groups(std::size_t groups, std::size_t blocks, pthreadpool_t pool, const Run& run) {
 #if defined(__x86_64__)
   const std::size_t shares = std::min(groups, pthreadpool_get_threads_count(pool));
-#else
-  const std::size_t shares = 1;
-#endif
   run_parts(groups * blocks, pool, [&](std::size_t part) {
     const std::size_t share = ((part / blocks + 1) * shares - 1) / groups;
     const std::size_t first = share * groups / shares;
@@ -79,6 +76,9 @@ void run_groups(std::size_t groups, std::size_t blocks, pthreadpool_t pool, cons
     const std::size_t place = part - first * blocks;
     run(first + place % count, place / count);
   });
+#else
+  run_parts(groups * blocks, pool, [&](std::size_t part) { run(part % groups, part / groups); });
+#endif
 }
 
 // The row or column of the input under a tap of an output's window; kOutside: in the padding.

@@ -42,15 +42,14 @@ Lines lines_of(const ConvolutionShape& shape, const Cut& cut) {
 
 }  // namespace
 
-Cut::Panel Cut::panel(std::size_t index) const {
-  const auto share = [](std::size_t part, std::size_t all, std::size_t parts) { return part * all / parts; };
+Cut::Panel Cut::panel_of_lines(std::size_t index) const {
   const std::size_t in_lines = lines.count * lines.of_line;
   if (index < in_lines) {
-    const std::size_t length = lines.end - lines.begin;
+    const std::size_t line = index / lines.of_line;
     const std::size_t part = index % lines.of_line;
-    const std::size_t begin = share(part, length, lines.of_line);
-    return {.first = index / lines.of_line * lines.width + lines.begin + begin,
-            .rows = share(part + 1, length, lines.of_line) - begin,
+    const std::size_t begin = share(part, lines.end - lines.begin, lines.of_line);
+    return {.first = line * lines.width + lines.begin + begin,
+            .rows = share(part + 1, lines.end - lines.begin, lines.of_line) - begin,
             .step = 1};
   }
   const std::size_t beside = (index - in_lines) / lines.of_column;

@@ -35,7 +35,11 @@ struct Cut {
 
   Cut(const ConvolutionShape& shape, const Tile& a_tile);
 
-  [[nodiscard]] Panel panel(std::size_t index) const;
+  [[nodiscard]] Panel panel(std::size_t index) const {
+    if (panels != lines.of_line) return panel_of_lines(index);
+    const std::size_t first = share(index, rows, panels);
+    return {.first = first, .rows = share(index + 1, rows, panels) - first, .step = 1};
+  }
   // Of blocks, or of groups.
   [[nodiscard]] std::size_t first_of(std::size_t chunk, std::size_t count) const { return chunk * count / chunks; }
   // Before a block.
@@ -62,6 +66,12 @@ struct Cut {
   std::size_t vectors;       // of outputs of a group
   std::size_t wide, blocks;  // of those: of the most vectors, and all
   std::size_t chunks = 1;    // of blocks, or of groups where there are several, each a thread's
+
+ private:
+  [[nodiscard]] static std::size_t share(std::size_t part, std::size_t all, std::size_t parts) {
+    return part * all / parts;
+  }
+  [[nodiscard]] Panel panel_of_lines(std::size_t index) const;
 };
 
 // In times of XNNPACK's for the same, where rows are woven and fewer instructions are less time.

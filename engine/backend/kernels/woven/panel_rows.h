@@ -45,8 +45,8 @@ class PanelRows {
  public:
   // Where the window of an output begins, in its image with the padding.
   struct Place {
-    const Number* image = nullptr;
-    std::size_t top = 0, left = 0;
+    const Number* image;
+    std::size_t top, left;
   };
   using Places = std::array<Place, kMostRows>;  // of a panel
 
