@@ -104,6 +104,7 @@ ColumnsS8::ColumnsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, Pack
   const FoundLayerS8 found = packed_layer_s8(weights, kMaker + form_->group, sizes_of(shape_, *form_), work,
                                              [&](const LayerS8& to) { pack(work.numbers, to); });
   layer_ = found.numbers;
+  bounds_.open_for(largest_level(layer_, shape_.taps()));
   if (!found.fits) form_ = forms.wide;
 }
 

@@ -3,6 +3,8 @@
 // and reads no weights: the numbers, and whether they fit 16 bits.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -63,6 +65,15 @@ FoundLayerS8 packed_layer_s8(PackedWeights& weights, std::uint64_t maker, const 
     pack(sizes.in<LayerS8>(room.data()));
   });
   return {.numbers = sizes.in<PackedLayerS8>(piece), .fits = piece[0] != std::byte{0}};
+}
+
+// No level of a layer is further from the one of zero: of `numbers` bytes times weights and the bias.
+[[nodiscard]] inline double largest_level(const PackedLayerS8& layer, std::size_t numbers) {
+  constexpr double kProduct = 128 * 128;
+  double bias = 0, factor = 0;
+  for (const std::int32_t one : layer.bias) bias = std::max(bias, std::abs(static_cast<double>(one)));
+  for (const float one : layer.factors) factor = std::max(factor, std::abs(static_cast<double>(one)));
+  return (bias + kProduct * static_cast<double>(numbers)) * factor;
 }
 
 }  // namespace kinglet::engine::kernels

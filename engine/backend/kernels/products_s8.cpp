@@ -110,6 +110,7 @@ ProductsS8::ProductsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, Pa
       packed_layer_s8(weights, kMaker + (form_->block << 8U) + form_->run, sizes_of(cut_, *form_), work,
                       [&](const LayerS8& to) { pack(work.numbers, to); });
   layer_ = found.numbers;
+  bounds_.open_for(largest_level(layer_, cut_.numbers));
   if (!found.fits) form_ = forms.wide;
 }
 

@@ -110,11 +110,14 @@ inline void expect_bits_of_least_numbers(std::string_view kernel, ByteLayer laye
   expect_bits(kernel, layer, 1);
 }
 
-// Sums times their factors are more than 16 bits hold, and than 32.
+// Sums times their factors are more than 16 bits hold, and than 32; cut at the layer's levels, and at those of a byte.
 inline void expect_bits_far_from_any_level(std::string_view kernel, const ByteLayer& layer) {
-  for (const float times : {1e3F, 1e7F}) {
+  for (const float times : {1e3F, 1e9F}) {
     ByteLayer far = layer;
     for (float& scale : far.scales) scale *= times;
+    expect_bits(kernel, far, 1);
+    far.least = -128;
+    far.most = 127;
     expect_bits(kernel, far, 1);
   }
 }

@@ -12,13 +12,15 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-// XNNPACK's rounding: the product in float, cut, to the nearest even level.
+// XNNPACK's rounding: the product in float, cut, to the nearest even level. Where bounds are open, bytes cut by
+// themselves.
 class Avx2Levels {
  public:
   explicit Avx2Levels(const LevelBounds& bounds)
       : least_(_mm256_set1_ps(static_cast<float>(bounds.least[0] - bounds.zero[0]))),
         most_(_mm256_set1_ps(static_cast<float>(bounds.most[0] - bounds.zero[0]))),
-        zero_(_mm256_set1_epi16(bounds.zero[0])) {}
+        zero_(_mm256_set1_epi16(bounds.zero[0])),
+        is_open_(bounds.is_open) {}
 
   // Eight sums and the next eight, sixteen factors and levels.
   void store(__m256i first, __m256i second, const float* factors, std::int8_t* to) const {
@@ -44,16 +46,18 @@ class Avx2Levels {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), levels_of(words));
   }
   [[nodiscard]] __m128i levels_of(__m256i words) const {
-    const __m256i levels = _mm256_add_epi16(words, zero_);
+    const __m256i levels = _mm256_adds_epi16(words, zero_);
     return _mm_packs_epi16(_mm256_castsi256_si128(levels), _mm256_extracti128_si256(levels, 1));
   }
   [[nodiscard]] __m256i above_zero(__m256i sums, __m256 factors) const {
     const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), factors);
+    if (is_open_) return _mm256_cvtps_epi32(scaled);
     return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps(scaled, least_), most_));
   }
 
   __m256 least_, most_;
   __m256i zero_;
+  bool is_open_;
 };
 
 }  // namespace

@@ -16,9 +16,13 @@ struct alignas(16) LevelBounds {
     for (std::int8_t& level : least) level = lowest;
     for (std::int8_t& level : most) level = highest;
   }
+  // largest: of the sums times their factors, without a sign.
+  void open_for(double largest) { is_open = least[0] == -128 && most[0] == 127 && largest < 0x1p30; }
 
   std::int16_t zero[kBytes / 2]{};
   std::int8_t least[kBytes]{}, most[kBytes]{};
+  // All levels of a byte, of sums that times their factors are whole numbers of 32 bits.
+  bool is_open = false;
 };
 
 }  // namespace kinglet::engine::kernels
