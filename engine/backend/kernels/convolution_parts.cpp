@@ -15,7 +15,7 @@ bool has_avx2() {
 
 bool has_avx512() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") != 0;
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;
 #else
   return false;
 #endif

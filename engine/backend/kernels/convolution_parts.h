@@ -25,6 +25,7 @@ inline constexpr std::optional<std::size_t> kOverAdded = 1;
 
 // This processor has AVX2 and FMA.
 [[nodiscard]] bool has_avx2();
+// And AVX-512 in registers of any length, as all but a Xeon Phi have it.
 [[nodiscard]] bool has_avx512();
 // Its registers of 64 bytes are computed 32 at a time (Zen 4): half of one takes half as long.
 [[nodiscard]] bool halves_take_half();

@@ -5,7 +5,7 @@
 // multiples of 49), and blocks of twelve and of eight outputs their channels. At the end of the kernel stand the
 // addition and the clip that end a residual block. Each sum takes its products in XNNPACK's order, with its bits. The
 // same for floats and for float16. With AVX2 nothing is woven: there XNNPACK's tile has one sum more than the registers
-// hold, and rows are read where they lie.
+// hold, and rows are read where they lie; with AVX-512 so, too, where layers leave XNNPACK's wide tile empty.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -102,10 +102,10 @@ class Woven final : public Kernel {
   const Form<Number>* form_;
   Cut cut_;
   woven::PanelRows<Number> rows_;
-  const Number* weights_;  // [groups][blocks][numbers][outputs of the block]
-  std::vector<Place>
-      places_;  // of panels that may lie in the input: to find one takes a tenth of the time of a small one
+  const Number* weights_;     // [groups][blocks][numbers][outputs of the block]
   std::vector<Number> bias_;  // of each group in whole vectors
+  // Of all panels, where they may lie in the input: to find one takes a tenth of the time of a small one.
+  std::vector<Place> places_;
 };
 
 // Nothing where there is none.
@@ -114,9 +114,11 @@ std::optional<Number> bound_of(float bound, float none) {
   return bound == none ? std::nullopt : std::optional(to_number(bound, Number{}));
 }
 
-// Who packs: the order depends on the layer, the kind of numbers and the processor alone.
+// Who packs: the order depends on the layer, the kind of numbers and the form's blocks alone.
 template <typename Number>
-constexpr std::uint64_t kMaker = 0x574F'0000'0000U + (sizeof(Number) == sizeof(Half) ? 1 : 0);
+std::uint64_t maker_of(const woven::Tile& tile) {
+  return 0x574F'0000'0000U + tile.lanes * tile.vectors * 16 + sizeof(Number);
+}
 
 template <typename Number>
 Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights& weights)
@@ -136,7 +138,7 @@ Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights
   for (std::size_t i = 0; i < bias.size(); ++i)
     bias_[i / cut_.outputs * cut_.vectors * cut_.tile.lanes + i % cut_.outputs] = to_number(bias[i], Number{});
   weights_ = reinterpret_cast<const Number*>(
-      packed_piece(weights, kMaker<Number>, packed_bytes(),
+      packed_piece(weights, maker_of<Number>(form.tile), packed_bytes(),
                    [&](std::span<std::byte> to) { pack(layer, reinterpret_cast<Number*>(to.data())); }));
 }
 
