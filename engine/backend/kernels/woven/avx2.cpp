@@ -8,6 +8,7 @@
 
 #include "engine/backend/kernels/vectors/avx2.h"
 #include "engine/backend/kernels/vectors/unroll.h"
+#include "engine/backend/kernels/woven/blocks.h"
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
@@ -29,9 +30,8 @@ struct Block {
     }
   }
 
-  void multiply(const Product<float>& of, const float* weights) {
-    for (std::size_t run = 0; run < of.laid->run_count; ++run, weights += of.laid->run_numbers * kWidth)
-      multiply_run(of, of.panel + of.laid->runs[run], weights);
+  void begin(const Product<float>& of, std::size_t first) {
+    each([&](V, std::size_t, std::size_t at) { return Avx2::load(of.bias + first + at); });
   }
 
   // Three rows have a pointer: with one for each there would be more than registers.
@@ -69,20 +69,6 @@ struct Block {
   }
 };
 
-template <std::size_t kVectors, std::size_t kRows>
-void multiply(const Product<float>& of) {
-  using B = Block<kVectors, kRows>;
-  const float* weights = of.weights;
-  for (std::size_t block = 0; block < of.blocks;
-       ++block, weights += of.laid->run_count * of.laid->run_numbers * B::kWidth) {
-    const std::size_t first = block * B::kWidth;
-    B sums;
-    sums.each([&](B::V, std::size_t, std::size_t at) { return Avx2::load(of.bias + first + at); });
-    sums.multiply(of, weights);
-    sums.end(of, first);
-  }
-}
-
 template <std::size_t... kBeforeOfOne, std::size_t... kBefore>
 consteval Form<float> form_of(std::index_sequence<kBeforeOfOne...>, std::index_sequence<kBefore...>) {
   return {.tile = {.together = 1,
@@ -92,7 +78,7 @@ consteval Form<float> form_of(std::index_sequence<kBeforeOfOne...>, std::index_s
                    .vectors = 2,
                    .most_numbers = kMostPanelNumbers},
           .weave = {},
-          .multiply = {{multiply<1, kBeforeOfOne + 1>...}, {multiply<2, kBefore + 1>...}}};
+          .multiply = {{multiply_blocks<Block<1, kBeforeOfOne + 1>>...}, {multiply_blocks<Block<2, kBefore + 1>>...}}};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "engine/backend/kernels/vectors/avx2.h"
 #include "engine/backend/kernels/vectors/avx512.h"
 #include "engine/backend/kernels/vectors/unroll.h"
+#include "engine/backend/kernels/woven/blocks.h"
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
@@ -39,9 +40,8 @@ struct Block {
     }
   }
 
-  void multiply(const Product<float>& of, const float* weights) {
-    for (std::size_t run = 0; run < of.laid->run_count; ++run, weights += of.laid->run_numbers * kWidth)
-      multiply_run(of, of.panel + of.laid->runs[run], weights);
+  void begin(const Product<float>& of, std::size_t first) {
+    each([&]<typename V>(auto, std::size_t, std::size_t at, V) { return V::load(of.bias + first + at); });
   }
 
   // Three rows have a pointer: with one for each there would be more than registers.
@@ -84,20 +84,6 @@ struct Block {
   }
 };
 
-template <std::size_t kHalves, std::size_t kRows>
-void multiply(const Product<float>& of) {
-  using B = Block<kHalves, kRows>;
-  const float* weights = of.weights;
-  for (std::size_t block = 0; block < of.blocks;
-       ++block, weights += of.laid->run_count * of.laid->run_numbers * B::kWidth) {
-    const std::size_t first = block * B::kWidth;
-    B sums;
-    sums.each([&]<typename V>(auto, std::size_t, std::size_t at, V) { return V::load(of.bias + first + at); });
-    sums.multiply(of, weights);
-    sums.end(of, first);
-  }
-}
-
 template <std::size_t... kBefore>
 consteval Form<float> form_of(std::index_sequence<kBefore...>) {
   return {.tile = {.together = 1,
@@ -107,10 +93,10 @@ consteval Form<float> form_of(std::index_sequence<kBefore...>) {
                    .vectors = kMostVectors,
                    .most_numbers = kMostPanelNumbers},
           .weave = {},
-          .multiply = {{multiply<1, kBefore + 1>...},
-                       {multiply<2, kBefore + 1>...},
-                       {multiply<3, kBefore + 1>...},
-                       {multiply<4, kBefore + 1>...}}};
+          .multiply = {{multiply_blocks<Block<1, kBefore + 1>>...},
+                       {multiply_blocks<Block<2, kBefore + 1>>...},
+                       {multiply_blocks<Block<3, kBefore + 1>>...},
+                       {multiply_blocks<Block<4, kBefore + 1>>...}}};
 }
 
 }  // namespace
