@@ -14,6 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using Next = SourceScript::Next;
 
+// Of whom is asked later than this it is no picture of now (snapshot.cpp).
+constexpr milliseconds kNotFresh{250};
+
 class CaptureTest : public ::testing::Test {
  protected:
   static inline const CaptureOptions kFast{.stall_after = milliseconds(20),
@@ -29,10 +32,25 @@ class CaptureTest : public ::testing::Test {
     options.stall_after = options.restart_after = std::chrono::hours(1);
     return options;
   }
+  // Paused, of a source that works for nobody and is soon stopped.
+  CaptureOptions resting() {
+    script_.works_unwanted = true;
+    CaptureOptions options = patient();
+    options.paused = [] { return true; };
+    options.rest_after = milliseconds(1);
+    return options;
+  }
   [[nodiscard]] Capture capture_with(const CaptureOptions& options) {
     return Capture(
         [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
         options, mailbox_, snapshots_, stats_, {});
+  }
+
+  // Until the picture before is no picture of now, too.
+  void start_and_rest(Capture& capture) {
+    capture.start();
+    ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kPaused; }));
+    std::this_thread::sleep_for(kNotFresh);
   }
 
   [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
@@ -333,9 +351,6 @@ TEST_F(CaptureTest, PausedItWantsLittleKeepsNothingForClipsAndIsNoStall) {
   EXPECT_EQ(capture.status(SteadyClock::now()).stalls, 0U);
 }
 
-// Of whom is asked later than this it is no picture of now (snapshot.cpp).
-constexpr milliseconds kNotFresh{250};
-
 TEST_F(CaptureTest, ASourceThatWorksForNobodyIsStoppedUntilSomebodyWantsItsPictures) {
   std::atomic<bool> paused{false};
   script_.works_unwanted = true;
@@ -382,14 +397,8 @@ TEST_F(CaptureTest, AShortPauseStopsNothing) {
 }
 
 TEST_F(CaptureTest, ACameraThatDoesNotStartAgainKeepsNobodyWaitingWhoAsksForAPicture) {
-  script_.works_unwanted = true;
-  CaptureOptions options = patient();
-  options.paused = [] { return true; };
-  options.rest_after = milliseconds(1);
-  Capture capture = capture_with(options);
-  capture.start();
-  ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kPaused; }));
-  std::this_thread::sleep_for(kNotFresh);
+  Capture capture = capture_with(resting());
+  ASSERT_NO_FATAL_FAILURE(start_and_rest(capture));
   script_.start_fails = true;
   const SteadyTime asked = SteadyClock::now();
   (void)snapshots_.get(0);  // the picture before, while it is not too old
@@ -398,14 +407,8 @@ TEST_F(CaptureTest, ACameraThatDoesNotStartAgainKeepsNobodyWaitingWhoAsksForAPic
 }
 
 TEST_F(CaptureTest, WhoWaitsForAPictureOfACameraThatRestsIsLetGoAtTheEnd) {
-  script_.works_unwanted = true;
-  CaptureOptions options = patient();
-  options.paused = [] { return true; };
-  options.rest_after = milliseconds(1);
-  Capture capture = capture_with(options);
-  capture.start();
-  ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kPaused; }));
-  std::this_thread::sleep_for(kNotFresh);
+  Capture capture = capture_with(resting());
+  ASSERT_NO_FATAL_FAILURE(start_and_rest(capture));
   script_.start_hangs = true;
   const SteadyTime asked = SteadyClock::now();
   const std::jthread watcher([this] { (void)snapshots_.get(0); });
