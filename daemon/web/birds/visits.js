@@ -123,10 +123,10 @@ export async function loadVisits(wished) {
   }
 }
 
-// From where the list ends, unless that was read anew meanwhile.
+// From where the list ends, until all that is wished is there. Who finds that it was read on meanwhile looks again.
 async function loadOlder() {
-  const from = cursor;
-  if (from && visits.length < length) {
+  while (cursor && visits.length < length) {
+    const from = cursor;
     const [older, next] = await readOn(from, length - visits.length, cursorOf);
     if (cursor === from) [visits, cursor] = [[...visits, ...older], next];
   }

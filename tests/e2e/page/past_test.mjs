@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {setTimeout} from "node:timers/promises";
 import {claim, closeClean, desk, endedVisit, openPage, phone, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const zone = "Pacific/Kiritimati";  // fourteen hours ahead of UTC: rarely the browser's day
@@ -232,9 +231,50 @@ test("older visits are asked for as the list was, while another choice of it sti
   const asked = page.waitForRequest(/visits\?.*review=confirmed/);
   await page.locator("#filter-review").selectOption("confirmed");
   await asked;
-  const [answer] = await Promise.all([page.waitForResponse(/visits\?.*cursor=/), older.click(), setTimeout(1000).then(release)]);
+  const answered = page.waitForResponse(/visits\?.*cursor=/);
+  await older.click();
+  const answer = await answered;
   assert.equal(answer.status(), 200);
+  release();
   await page.locator("#visits-empty", {hasText: "No visits like that."}).waitFor();
   assert.equal(await rows.count(), 0);
+  await closeClean(page);
+});
+
+// Three answers are on their way: the list anew, what a press before wanted, and what one meanwhile wants.
+test("a press for older visits while the list is read again is not lost", async () => {
+  const {full, page, rows, older} = await listOf(30);
+  const headers = await claim(full);
+  await page.locator("#filter-more summary").click();
+  await page.locator("#filter-name").fill(name);
+  await Promise.all([page.waitForResponse(/visits\?.*species=/), page.keyboard.press("Enter")]);
+  const hold = async (what) => {
+    let letGo;
+    const held = new Promise((done) => { letGo = done; });
+    await page.route(what, async (route) => { await held; await route.continue(); });
+    return letGo;
+  };
+  const anew = /visits\?limit=8&(?!.*cursor=)/;
+  const before = /visits\?limit=8&.*cursor=/;
+  const meanwhile = /visits\?limit=16&.*cursor=/;
+  const letAnew = await hold(anew);
+  const letLater = await hold(/visits\?limit=(16|24)&(?!.*cursor=)/);  // what is read anew for a picture brings all
+  const asked = page.waitForRequest(anew);
+  const [{id}] = (await full.ask("/api/v1/visits?limit=1")).items;
+  await fetch(`${full.url}/api/v1/visits/${id}`, {method: "PATCH", body: '{"review": {"verdict": "confirmed"}}',
+                                                 headers: {"Content-Type": "application/json", "If-Match": "*", ...headers}});
+  await asked;
+  await older.click();
+  await until(async () => await rows.count() === 16, "the first press");
+  const letBefore = await hold(before);
+  const letMeanwhile = await hold(meanwhile);
+  await Promise.all([page.waitForRequest(before), letAnew()]);
+  await Promise.all([page.waitForRequest(meanwhile), older.click()]);
+  const [first] = await Promise.all([page.waitForResponse(before), letBefore()]);
+  await first.finished();
+  await page.evaluate(() => fetch("/api/v1/version"));
+  letMeanwhile();
+  await until(async () => await rows.count() === 24, "what the press meanwhile wanted");
+  letLater();
   await closeClean(page);
 });
