@@ -98,6 +98,7 @@ TEST(LoweringCases, EveryOperatorThatLowersHasOne) {
 }
 
 // XNNPACK would join them and write the bounds over the layer's paddings: planning fails then, or takes what it finds.
+// Where the layer is a kernel's of our own there is nothing to join.
 TEST(BoundsBehindPaddings, RunApartUnlessTheyLeaveThePaddingsAlone) {
   const auto graph_with = [](std::string_view layer, std::string_view bounds) {
     return graph_of(std::format("%x = input f32[1,4,6,8]\n%1 = {}\n%2 = Clip(%1, {})\noutput %2", layer, bounds));
@@ -110,7 +111,9 @@ TEST(BoundsBehindPaddings, RunApartUnlessTheyLeaveThePaddingsAlone) {
       const Graph graph = graph_with(layer, bounds);
       const std::vector<Tensor> inputs = inputs_of(graph, false);
       Session session = session_of(graph, false);
-      EXPECT_EQ(session.plan().fallback_nodes.size(), 1U) << layer << bounds;
+      const bool layer_is_ours =
+          std::ranges::any_of(session.plan().steps, [](const StepInfo& step) { return step.kernel.has_value(); });
+      EXPECT_EQ(session.plan().fallback_nodes.size(), layer_is_ours ? 0U : 1U) << layer << bounds;
       expect_same(answers(session, inputs), reference(graph, inputs));
       Session optimised = session_of(graph, true);
       EXPECT_TRUE(optimised.plan().fallback_nodes.empty()) << layer << bounds;
