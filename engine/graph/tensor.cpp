@@ -2,6 +2,7 @@
 #include "engine/graph/tensor.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,13 +32,21 @@ constexpr std::size_t kLeastMapped = std::size_t{256} << 10;
 constexpr std::size_t kLeastMapped = std::size_t{256} << 10;
 #endif
 
+// Of processors with pages of 4 KiB. Where those are larger the next size is 32 MiB and more, and a buffer that uses
+// some of the last one would take all of it.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+bool has_huge_pages() { return ::sysconf(_SC_PAGESIZE) == 4096; }
+
 }  // namespace
 
 TensorBuffer::TensorBuffer(std::size_t byte_count) : size_(byte_count) {
   // Nothing is written to the pages of a large tensor before its numbers are: they are zero already.
   const std::size_t readable = byte_count + kReadableSlack;
-  std::size_t space = readable + kAlignment;
-  if (space >= kLeastMapped) {
+  const bool is_mapped = readable + kAlignment >= kLeastMapped;
+  const bool is_huge = is_mapped && readable >= kHugePage && has_huge_pages();
+  const std::size_t alignment = is_huge ? kHugePage : kAlignment;
+  std::size_t space = readable + alignment;
+  if (is_mapped) {
     void* mapped = ::mmap(nullptr, space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     memory_ = std::unique_ptr<void, Free>(mapped, Free(space));
@@ -47,7 +56,9 @@ TensorBuffer::TensorBuffer(std::size_t byte_count) : size_(byte_count) {
   }
   if (!memory_) throw std::bad_alloc();
   void* aligned = memory_.get();
-  data_ = static_cast<std::byte*>(std::align(kAlignment, readable, aligned, space));
+  data_ = static_cast<std::byte*>(std::align(alignment, readable, aligned, space));
+  // Whole pages of it alone: what lies around would come with the last one. A system without such pages says no.
+  if (is_huge) (void)::madvise(data_, readable / kHugePage * kHugePage, MADV_HUGEPAGE);
 }
 
 void TensorBuffer::Free::operator()(void* memory) const {

@@ -10,7 +10,7 @@ namespace kinglet::engine {
 namespace {
 
 TEST(TensorBuffer, IsZeroedAndAligned) {
-  for (const std::size_t bytes : {0U, 1U, 63U, 64U, 100'000U}) {
+  for (const std::size_t bytes : {0U, 1U, 63U, 64U, 100'000U, 300'000U, 5'000'000U}) {
     const TensorBuffer buffer(bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % TensorBuffer::kAlignment, 0U);
     for (std::size_t i = 0; i < bytes + TensorBuffer::kReadableSlack; ++i) {
