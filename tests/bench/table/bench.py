@@ -4,7 +4,7 @@
 turn in one run; with --arm the instructions that one inference takes on the cores of Raspberry Pis.
 
   bench.py --build FOLDER --work FOLDER [--arm [--core NAME]... | --as-avx2] [--threads 1,2] [--rounds N]
-           [--node FOLDER] [--check | --keep] [--small | --model NAME...]
+           [--processes N] [--node FOLDER] [--check | --keep] [--small | --model NAME...]
 
 --as-avx2 hides from all engines what else the processor has (tests/support/avx2_alone.py).
 --check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %); --keep puts what was
@@ -52,6 +52,16 @@ def apart(options):
     return f"{done.stdout.strip()} ns" if done.returncode == 0 else done.stdout.strip()
 
 
+def in_processes(count, asked, model, left_out):
+    """The rounds of so many processes of each engine, one set of them after the other: where its memory lies makes a
+    process a few percent quicker or slower than the next for as long as it lives."""
+    rounds = {}
+    for nth in range(count):
+        for name, measured in compare.measure(asked, model, left_out if nth == 0 else lambda _: None).items():
+            rounds.setdefault(name, []).extend(measured)
+    return {name: all_of_them for name, all_of_them in rounds.items() if len(all_of_them) == count * asked.rounds}
+
+
 def times(options, maker, row, left_out):
     if row.half:
         raise Missing("float16 is counted only")
@@ -62,7 +72,7 @@ def times(options, maker, row, left_out):
         asked = argparse.Namespace(worker=str(options.worker), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
         before = apart(options) if threads > 1 else None
-        rounds = compare.measure(asked, model, lambda why: left_out(f"{row.name} beside {why}"))
+        rounds = in_processes(options.processes, asked, model, lambda why: left_out(f"{row.name} beside {why}"))
         if before:
             print(f"{row.name:28} between its cores {before}, then {apart(options)}", flush=True)
         ours = [least for least, _, _ in rounds["kinglet"]]
@@ -140,7 +150,8 @@ def read_options():
     parser.add_argument("--arm", action="store_true")
     parser.add_argument("--core", action="append", choices=CORES)
     parser.add_argument("--threads", type=lambda text: [int(word) for word in text.split(",")], default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=5, help="of each set of processes")
+    parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--milliseconds", type=int, default=80)
     parser.add_argument("--node", type=Path)
     parser.add_argument("--small", action="store_true")
@@ -153,8 +164,8 @@ def read_options():
     options.core = options.core or CORES
     options.build = options.build.resolve()
     options.worker, options.features = options.build / "bin" / "bench_worker", kept.features()
-    if options.rounds < 3:
-        parser.error("--rounds: at least 3, of which a spread can be told")
+    if options.processes < 1 or options.rounds * options.processes < 3:
+        parser.error("--rounds, --processes: at least 3 rounds in all, of which a spread can be told")
     return options
 
 

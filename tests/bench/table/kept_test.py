@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The kept table: what counts as worse, what is never compared, when a check fails, and the page that is written from it."""
+import argparse
 import contextlib
 import io
 import os
@@ -149,6 +150,25 @@ class WhenACheckFails(unittest.TestCase):
         self.assertIn("1 of 1 figures", said)
         self.counts("*) millions=11;;")
         self.assertEqual(self.check()[0], 1)
+
+
+class RoundsOfSeveralProcesses(unittest.TestCase):
+    def figures(self, *of_each):
+        """Of engines whose processes took so many ms in each of five rounds."""
+        rounds = [{name: [[ms, ms, 0]] * 5 for name, ms in engines.items()} for engines in of_each]
+        options = argparse.Namespace(worker=Path("w"), node=None, threads=[1], rounds=5, milliseconds=1, processes=len(of_each), features="avx2")
+        maker = argparse.Namespace(ours=lambda row: "model.onnx")
+        row = next(row for row in MODELS if row.name == "demo")
+        with patch.object(bench.compare, "measure", side_effect=rounds):
+            return list(bench.times(options, maker, row, print))
+
+    def test_are_one_figure_whose_spread_tells_how_far_processes_differ(self):
+        found = self.figures({"kinglet": 5.0, "ORT 1.30": 10.0}, {"kinglet": 5.5, "ORT 1.30": 10.0}, {"kinglet": 6.0, "ORT 1.30": 10.0})
+        self.assertEqual([(one.peer, one.ratio, one.spread, one.ms) for one in found], [("ORT 1.30", 0.55, 0.05, 5.0)])
+
+    def test_leave_out_a_peer_that_did_not_start_each_time(self):
+        both = {"kinglet": 5.0, "ORT 1.21": 10.0, "ORT 1.30": 8.0}
+        self.assertEqual([one.peer for one in self.figures(both, {"kinglet": 5.0, "ORT 1.21": 10.0})], ["ORT 1.21"])
 
 
 class WhatIsKept(unittest.TestCase):
