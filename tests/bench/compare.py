@@ -22,6 +22,9 @@ from pathlib import Path
 from worker import NotReady, Worker, in_turns
 
 HERE = Path(__file__).resolve().parent
+# Seconds. Threads of the engine that was loaded last still turn; whoever tries then whether two threads pay finds that they
+# do not, and kinglet believes that for a quarter of a second of its runs.
+SETTLES = 0.5
 
 
 def commands(options, model):
@@ -59,6 +62,7 @@ def warn(line):
 def measure(options, model, left_out=warn):
     workers = dict(start(options, model, left_out))
     rounds = {name: [] for name in workers}
+    time.sleep(SETTLES)
     try:
         for name, worker in in_turns(workers, options.rounds):
             _, *times = worker.ask(options.milliseconds)

@@ -32,6 +32,8 @@ COUNTER_LACKS = 2  # the emulator or its own reader; 1 is the program's end
 CORES = ["cortex-a53", "cortex-a72", "cortex-a76"]
 HALF_CORES = ["cortex-a76"]  # that compute with float16
 KEPT = kept.KEPT
+# ns from core to core: 27 to 47 were measured of two that share a cache, 155 to 178 of two that do not.
+NEAR = 100
 # compare.py's names: the 8-bit forms have no bare subgraph.
 PEERS = ["bare XNNPACK", "ORT 1.21", "ORT 1.30"]
 
@@ -46,20 +48,31 @@ def count(options, maker, row, _):
         yield kept.Count(row.name, core, options.build.name, round(int(done.stdout.split("\t")[1]) / 1e6, 3))
 
 
-def apart(options):
-    """How long a number takes from one core to the other, in words: the host of a virtual machine may move them."""
+def place_of_cores(options):
+    """near or far from each other, of the first two; nothing where there are no two. A virtual machine's host may move them."""
     done = subprocess.run([str(options.build / "bin" / "core_distance")], capture_output=True, text=True, check=False)
-    return f"{done.stdout.strip()} ns" if done.returncode == 0 else done.stdout.strip()
+    return "" if done.returncode != 0 else "near" if float(done.stdout) < NEAR else "far"
 
 
-def in_processes(count, asked, model, left_out):
-    """The rounds of so many processes of each engine, one set of them after the other: where its memory lies makes a
-    process a few percent quicker or slower than the next for as long as it lives."""
-    rounds = {}
-    for nth in range(count):
-        for name, measured in compare.measure(asked, model, left_out if nth == 0 else lambda _: None).items():
-            rounds.setdefault(name, []).extend(measured)
-    return {name: all_of_them for name, all_of_them in rounds.items() if len(all_of_them) == count * asked.rounds}
+def joined(sets):
+    """The rounds of each engine that ran in all of them."""
+    return {name: [one for rounds in sets for one in rounds[name]] for name in sets[0] if all(name in rounds for rounds in sets)}
+
+
+def rounds_of(options, asked, model, left_out):
+    """The rounds of several processes of each engine, a set of them after the other, since where its memory lies makes a
+    process a few percent quicker or slower than the next; and where the cores were: of several threads it takes sets until
+    enough had them in one place, or three times as many."""
+    several, sets, places = asked.threads > 1, [], []
+    for nth in range(options.processes * (3 if several else 1)):
+        before = place_of_cores(options) if several else ""
+        sets.append(compare.measure(asked, model, left_out if nth == 0 else lambda _: None))
+        after = place_of_cores(options) if several else ""
+        places.append(before if before == after else "moved")
+        of_this = [one for one, place in zip(sets, places) if place == places[-1]]
+        if places[-1] != "moved" and len(of_this) == options.processes:
+            return joined(of_this), places[-1]
+    return joined(sets), "moved"
 
 
 def times(options, maker, row, left_out):
@@ -71,22 +84,20 @@ def times(options, maker, row, left_out):
     for threads in options.threads:
         asked = argparse.Namespace(worker=str(options.worker), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
-        before = apart(options) if threads > 1 else None
-        rounds = in_processes(options.processes, asked, model, lambda why: left_out(f"{row.name} beside {why}"))
-        if before:
-            print(f"{row.name:28} between its cores {before}, then {apart(options)}", flush=True)
+        rounds, cores = rounds_of(options, asked, model, lambda why: left_out(f"{row.name} beside {why}"))
         ours = [least for least, _, _ in rounds["kinglet"]]
         for peer in (name for name in PEERS if name in rounds):
             ratios = sorted(mine / theirs for mine, (theirs, _, _) in zip(ours, rounds[peer]))
             low, middle, high = statistics.quantiles(ratios, n=4)
-            yield kept.Time(row.name, options.features, threads, peer, round(middle, 3), round((high - low) / 2, 3), round(min(ours), 3))
+            yield kept.Time(row.name, options.features, threads, peer, round(middle, 3), round((high - low) / 2, 3), round(min(ours), 3), cores)
 
 
 def say(figure):
     if isinstance(figure, kept.Count):
         print(f"{figure.model:28} {figure.core:11} {figure.millions:9.2f} M instructions", flush=True)
     else:
-        print(f"{figure.model:28} {figure.threads} thread(s) {figure.ms:8.3f} ms  {figure.ratio:.2f} ± {figure.spread:.2f} of {figure.peer}", flush=True)
+        where = f", cores {figure.cores}" if figure.cores else ""
+        print(f"{figure.model:28} {figure.threads} thread(s) {figure.ms:8.3f} ms  {figure.ratio:.2f} ± {figure.spread:.2f} of {figure.peer}{where}", flush=True)
 
 
 class Run:
@@ -130,11 +141,13 @@ def asked(options, rows):
 
 
 def check(before, run, is_asked):
-    worse, compared = kept.compare(before, run.figures)
+    worse, compared, elsewhere = kept.compare(before, run.figures)
     lacking = [figure for figure in kept.lacking(before, run.figures) if is_asked(figure) and figure.model not in run.not_here]
     print(f"{compared} of {len(run.figures)} figures have a kept one to be compared with, {len(worse)} are worse")
     for line in worse:
         print(f"worse: {line}")
+    for line in elsewhere:
+        print(f"not compared: {line}")
     for figure in lacking:
         print(f"not measured, but kept: {figure.title}")
     nothing = compared == 0 and not run.not_here

@@ -32,6 +32,9 @@ class Count:
     def title(self):
         return f"{self.model} on {self.core}"
 
+    def elsewhere_than(self, _):
+        return None
+
     def worse_than(self, before):
         if self.millions <= before.millions * (1 + COUNT_TOLERANCE):
             return None
@@ -48,6 +51,7 @@ class Time:
     ratio: float  # kinglet's time by the peer's: the median of the rounds
     spread: float  # half of what lies between the first and the last quarter of the rounds
     ms: float
+    cores: str = ""  # of several threads: near or far from each other, or moved meanwhile; empty: before this was kept
     commit: str = ""
     day: str = ""
 
@@ -58,6 +62,12 @@ class Time:
     @property
     def title(self):
         return f"{self.model}, {self.threads} thread(s), beside {self.peer}"
+
+    def elsewhere_than(self, before):
+        """Two threads whose cores share a cache cannot be compared with two whose cores do not."""
+        if {self.cores, before.cores} != {"near", "far"}:
+            return None
+        return f"{self.title}: cores {self.cores}, kept is with cores {before.cores}"
 
     def worse_than(self, before):
         if self.ratio - self.spread <= before.ratio + before.spread:
@@ -108,9 +118,11 @@ def stamped(figures, commit):
 
 
 def compare(kept, figures):
-    """Lines that tell what got worse, and how many figures had one to be compared with."""
+    """Lines that tell what got worse, how many figures had one to be compared with, and lines of those that could not be."""
     pairs = [(figure, kept[figure.key]) for figure in figures if figure.key in kept]
-    return [line for figure, before in pairs if (line := figure.worse_than(before))], len(pairs)
+    elsewhere = [line for figure, before in pairs if (line := figure.elsewhere_than(before))]
+    alike = [(figure, before) for figure, before in pairs if not figure.elsewhere_than(before)]
+    return [line for figure, before in alike if (line := figure.worse_than(before))], len(alike), elsewhere
 
 
 def lacking(kept, figures):

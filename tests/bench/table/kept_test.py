@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,7 +30,7 @@ def time(ratio, spread=0.02, features="avx2"):
 
 class WhatIsWorse(unittest.TestCase):
     def worse(self, before, after):
-        return kept.compare({before.key: before}, [after])
+        return kept.compare({before.key: before}, [after])[:2]
 
     def test_a_percent_more_instructions_is_worse_and_half_a_percent_is_not(self):
         self.assertEqual(self.worse(count(100), count(100.9)), ([], 1))
@@ -45,6 +46,13 @@ class WhatIsWorse(unittest.TestCase):
     def test_a_processor_of_another_kind_and_another_build_are_not_compared(self):
         self.assertEqual(self.worse(time(0.5), time(0.9, features="avx2 amx_int8")), ([], 0))
         self.assertEqual(self.worse(count(50), Count("bird", "cortex-a72", "arm64-tests", 90)), ([], 0))
+
+    def test_cores_that_share_a_cache_and_cores_that_do_not_are_not_compared_and_told(self):
+        near, far, moved = (replace(time(ratio), cores=cores) for ratio, cores in ((0.5, "near"), (0.9, "far"), (0.9, "moved")))
+        told = "bird, 1 thread(s), beside ORT 1.30: cores far, kept is with cores near"
+        self.assertEqual(kept.compare({near.key: near}, [far]), ([], 0, [told]))
+        self.assertEqual(len(self.worse(near, moved)[0]), 1)
+        self.assertEqual(len(self.worse(near, replace(far, cores="near"))[0]), 1)
 
     def test_what_is_faster_is_no_fault(self):
         self.assertEqual(self.worse(count(100), count(50)), ([], 1))
@@ -153,22 +161,31 @@ class WhenACheckFails(unittest.TestCase):
 
 
 class RoundsOfSeveralProcesses(unittest.TestCase):
-    def figures(self, *of_each):
-        """Of engines whose processes took so many ms in each of five rounds."""
+    def figures(self, *of_each, places=(), threads=1, processes=3):
+        """Of sets of engines whose processes took so many ms in each of five rounds, with cores in these places before and after each."""
         rounds = [{name: [[ms, ms, 0]] * 5 for name, ms in engines.items()} for engines in of_each]
-        options = argparse.Namespace(worker=Path("w"), node=None, threads=[1], rounds=5, milliseconds=1, processes=len(of_each), features="avx2")
+        options = argparse.Namespace(worker=Path("w"), node=None, threads=[threads], rounds=5, milliseconds=1, processes=processes, features="avx2")
         maker = argparse.Namespace(ours=lambda row: "model.onnx")
         row = next(row for row in MODELS if row.name == "demo")
-        with patch.object(bench.compare, "measure", side_effect=rounds):
+        with patch.object(bench.compare, "measure", side_effect=rounds), patch.object(bench, "place_of_cores", side_effect=places):
             return list(bench.times(options, maker, row, print))
 
     def test_are_one_figure_whose_spread_tells_how_far_processes_differ(self):
         found = self.figures({"kinglet": 5.0, "ORT 1.30": 10.0}, {"kinglet": 5.5, "ORT 1.30": 10.0}, {"kinglet": 6.0, "ORT 1.30": 10.0})
-        self.assertEqual([(one.peer, one.ratio, one.spread, one.ms) for one in found], [("ORT 1.30", 0.55, 0.05, 5.0)])
+        self.assertEqual([(one.peer, one.ratio, one.spread, one.ms, one.cores) for one in found], [("ORT 1.30", 0.55, 0.05, 5.0, "")])
 
     def test_leave_out_a_peer_that_did_not_start_each_time(self):
         both = {"kinglet": 5.0, "ORT 1.21": 10.0, "ORT 1.30": 8.0}
-        self.assertEqual([one.peer for one in self.figures(both, {"kinglet": 5.0, "ORT 1.21": 10.0})], ["ORT 1.21"])
+        self.assertEqual([one.peer for one in self.figures(both, {"kinglet": 5.0, "ORT 1.21": 10.0}, processes=2)], ["ORT 1.21"])
+
+    def test_of_two_threads_are_those_with_the_cores_in_one_place(self):
+        near, far = {"kinglet": 5.0, "ORT 1.30": 10.0}, {"kinglet": 9.0, "ORT 1.30": 10.0}
+        found = self.figures(near, far, far, near, places="near near far far near far near near".split(), threads=2, processes=2)
+        self.assertEqual([(one.ratio, one.spread, one.cores) for one in found], [(0.5, 0.0, "near")])
+
+    def test_of_two_threads_are_all_where_the_cores_never_stay(self):
+        found = self.figures(*[{"kinglet": 5.0, "ORT 1.30": 10.0}] * 6, places=["near", "far"] * 6, threads=2, processes=2)
+        self.assertEqual([(one.ratio, one.cores) for one in found], [(0.5, "moved")])
 
 
 class WhatIsKept(unittest.TestCase):

@@ -24,7 +24,8 @@ TIMES = """
 ## Times on {features}
 
 kinglet's time by the peer's in the same round: below 1 kinglet is faster. The median of the rounds (since 2026-11-30 of three processes of each
-engine), and half of what lies between its quarters; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds. No bare subgraph stands beside
+engine), and half of what lies between its quarters; of two threads the cores were *near* each other (sharing a cache), *far* or *moved* where it is
+told, and near ones are not compared with far ones; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds. No bare subgraph stands beside
 models of 8 bits, whose scales it would have to be told, nor beside ConvNeXt-T and ViT-B/32, whose normalisations, transpositions and attention
 nobody has written for it (`tests/bench/bare_subgraph.cpp`); other gaps were not measured. Where peers were measured at different times a model
 has a row for each.
@@ -60,14 +61,14 @@ def times(figures):
     peers = sorted({figure.peer for figure in figures})
     measurements = {}
     for figure in figures:
-        measurements.setdefault((figure.model, figure.threads, figure.day, figure.commit, figure.ms), {})[figure.peer] = figure
+        measurements.setdefault((figure.model, figure.threads, figure.cores, figure.day, figure.commit, figure.ms), {})[figure.peer] = figure
     rows = []
     for name in order({figure.model for figure in figures}):
-        for (model, threads, _, _, ms), there in sorted(measurements.items()):
+        for (model, threads, cores, _, _, ms), there in sorted(measurements.items()):
             if model != name:
                 continue
             ratios = [f"{there[peer].ratio:.2f} ± {there[peer].spread:.2f}" if peer in there else "-" for peer in peers]
-            rows.append([model, str(threads), f"{ms:.3f}", *ratios, measured(there.values())])
+            rows.append([model, f"{threads}, {cores}" if cores else str(threads), f"{ms:.3f}", *ratios, measured(there.values())])
     return lines_of(["model", "threads", "ms", *peers, "of"], rows)
 
 
