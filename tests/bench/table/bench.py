@@ -141,13 +141,11 @@ def asked(options, rows):
 
 
 def check(before, run, is_asked):
-    worse, compared, elsewhere = kept.compare(before, run.figures)
+    worse, compared = kept.compare(before, run.figures)
     lacking = [figure for figure in kept.lacking(before, run.figures) if is_asked(figure) and figure.model not in run.not_here]
     print(f"{compared} of {len(run.figures)} figures have a kept one to be compared with, {len(worse)} are worse")
     for line in worse:
         print(f"worse: {line}")
-    for line in elsewhere:
-        print(f"not compared: {line}")
     for figure in lacking:
         print(f"not measured, but kept: {figure.title}")
     nothing = compared == 0 and not run.not_here
@@ -214,7 +212,7 @@ def main():
     run, before, fault = Run().measure(options, rows).told(), kept.read(KEPT), False
     if options.keep:
         commit = kept.commit_of(ROOT, KEPT.relative_to(ROOT), page.PAGE.relative_to(ROOT))
-        kept.write(KEPT, before | kept.stamped(run.figures, commit))
+        kept.write(KEPT, kept.merged(before, kept.stamped(run.figures, commit)))
         page.write(kept.read(KEPT), page.PAGE)
     else:
         fault = check(before, run, asked(options, rows)) and options.check

@@ -11,6 +11,8 @@ from pathlib import Path
 KEPT = Path(__file__).resolve().parent / "kept.jsonl"
 # Counts repeat to a few dozen instructions; a percent is a change of the code.
 COUNT_TOLERANCE = 0.01
+# Of two threads: whether their cores share a cache. What is measured with the one is not compared with the other.
+PLACES = ["near", "far"]
 # What x86-64 and ARM tell that decides which kernels run.
 TELLING = ["avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "asimdhp", "asimddp", "i8mm"]
 
@@ -29,11 +31,12 @@ class Count:
         return ("count", self.model, self.core, self.build)
 
     @property
+    def asked(self):
+        return self.key
+
+    @property
     def title(self):
         return f"{self.model} on {self.core}"
-
-    def elsewhere_than(self, _):
-        return None
 
     def worse_than(self, before):
         if self.millions <= before.millions * (1 + COUNT_TOLERANCE):
@@ -57,17 +60,16 @@ class Time:
 
     @property
     def key(self):
+        return (*self.asked, self.cores)
+
+    @property
+    def asked(self):
+        """Who measures does not choose where the cores are."""
         return ("time", self.model, self.features, self.threads, self.peer)
 
     @property
     def title(self):
-        return f"{self.model}, {self.threads} thread(s), beside {self.peer}"
-
-    def elsewhere_than(self, before):
-        """Two threads whose cores share a cache cannot be compared with two whose cores do not."""
-        if {self.cores, before.cores} != {"near", "far"}:
-            return None
-        return f"{self.title}: cores {self.cores}, kept is with cores {before.cores}"
+        return f"{self.model}, {self.threads} thread(s){', cores ' + self.cores if self.cores else ''}, beside {self.peer}"
 
     def worse_than(self, before):
         if self.ratio - self.spread <= before.ratio + before.spread:
@@ -113,19 +115,24 @@ def commit_of(tree, *written):
 
 
 def stamped(figures, commit):
-    """By key, to be kept."""
-    return {figure.key: replace(figure, commit=commit, day=date.today().isoformat()) for figure in figures}
+    """To be kept."""
+    return [replace(figure, commit=commit, day=date.today().isoformat()) for figure in figures]
+
+
+def merged(kept, figures):
+    """With these in place of what was kept of the same, and of times of which nobody knows where the cores were."""
+    told = {figure.asked for figure in figures if isinstance(figure, Time) and figure.cores in PLACES}
+    left = {key: figure for key, figure in kept.items() if figure.asked not in told or figure.cores in PLACES}
+    return left | {figure.key: figure for figure in figures}
 
 
 def compare(kept, figures):
-    """Lines that tell what got worse, how many figures had one to be compared with, and lines of those that could not be."""
+    """Lines that tell what got worse, and how many figures had one to be compared with."""
     pairs = [(figure, kept[figure.key]) for figure in figures if figure.key in kept]
-    elsewhere = [line for figure, before in pairs if (line := figure.elsewhere_than(before))]
-    alike = [(figure, before) for figure, before in pairs if not figure.elsewhere_than(before)]
-    return [line for figure, before in alike if (line := figure.worse_than(before))], len(alike), elsewhere
+    return [line for figure, before in pairs if (line := figure.worse_than(before))], len(pairs)
 
 
 def lacking(kept, figures):
     """What is kept and was not measured."""
-    measured = {figure.key for figure in figures}
-    return [figure for key, figure in kept.items() if key not in measured]
+    measured = {figure.asked for figure in figures}
+    return [figure for figure in kept.values() if figure.asked not in measured]

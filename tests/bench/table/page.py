@@ -24,8 +24,8 @@ TIMES = """
 ## Times on {features}
 
 kinglet's time by the peer's in the same round: below 1 kinglet is faster. The median of the rounds (since 2026-11-30 of three processes of each
-engine), and half of what lies between its quarters; of two threads the cores were *near* each other (sharing a cache), *far* or *moved* where it is
-told, and near ones are not compared with far ones; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds. No bare subgraph stands beside
+engine), and half of what lies between its quarters; of two threads the cores shared a cache (*near*), did not (*far*) or *moved* meanwhile, where
+it is told; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds. No bare subgraph stands beside
 models of 8 bits, whose scales it would have to be told, nor beside ConvNeXt-T and ViT-B/32, whose normalisations, transpositions and attention
 nobody has written for it (`tests/bench/bare_subgraph.cpp`); other gaps were not measured. Where peers were measured at different times a model
 has a row for each.
