@@ -75,6 +75,7 @@ class ProductsS8 final : public Kernel {
   using Lines = std::array<const std::int8_t*, kMostTapRows>;
 
   void pack(const ConvolutionNumbers& numbers, const LayerS8& to) const;
+  [[nodiscard]] std::int64_t products_of_runs(std::span<const std::int8_t> block, std::size_t output) const;
   [[nodiscard]] const std::int8_t* pixel_of(const std::int8_t* input, std::size_t row) const;
   struct Blocks {
     std::size_t begin = 0, end = 0;
@@ -107,10 +108,10 @@ ProductsS8::ProductsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, Pa
       bounds_(work.numbers.output.zero_point, work.numbers.least, work.numbers.most),
       padding_(static_cast<std::int8_t>(work.numbers.input.zero_point)) {
   const FoundLayerS8 found =
-      packed_layer_s8(weights, kMaker + (form_->block << 8U) + form_->run, sizes_of(cut_, *form_), work,
-                      [&](const LayerS8& to) { pack(work.numbers, to); });
+      packed_layer_s8(weights, kMaker + (std::uint64_t{form_->is_halved} << 16U) + (form_->block << 8U) + form_->run,
+                      sizes_of(cut_, *form_), work, [&](const LayerS8& to) { pack(work.numbers, to); });
   layer_ = found.numbers;
-  bounds_.open_for(largest_level(layer_, cut_.numbers));
+  bounds_.open_for(largest_level(layer_, cut_.numbers + (form_->is_halved ? cut_.numbers / 2 : 0)));
   if (!found.fits) form_ = forms.wide;
 }
 
@@ -131,10 +132,22 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
         sum += weight;
       }
     }
-    to.bias[output * form_->bias_lanes] = wrapping_difference(
-        numbers.bias_of(output), static_cast<std::int32_t>(std::int64_t{numbers.input.zero_point} * sum));
+    std::int64_t without = std::int64_t{numbers.input.zero_point} * sum;
+    if (form_->is_halved) without += products_of_runs(to.weights.subspan(of_block), output % form_->block);
+    to.bias[output * form_->bias_lanes] =
+        wrapping_difference(numbers.bias_of(output), static_cast<std::int32_t>(without));
     to.factors[output] = numbers.factor_of(output);
   }
+}
+
+// Of an output's packed weights in a block: those of every other run times those in their places in the next one.
+std::int64_t ProductsS8::products_of_runs(std::span<const std::int8_t> block, std::size_t output) const {
+  const std::size_t step = form_->block * form_->run;
+  std::int64_t sum = 0;
+  for (std::size_t run = output * form_->run; run < cut_.numbers * form_->block; run += 2 * step) {
+    for (std::size_t i = 0; i < form_->run; ++i) sum += std::int64_t{block[run + i]} * block[run + step + i];
+  }
+  return sum;
 }
 
 void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
@@ -321,11 +334,16 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
 // A processor that has a form.
 struct Processor {
   FormsS8<Form> forms;
+  FormsS8<Form> (*forms_of)(const ConvolutionShape&) = nullptr;  // where the shape decides
   Costs costs;
   bool (*is_here)();
   bool in_order = false;                              // its cores, on which alone it wins
   double (*cost)(const ConvolutionShape&) = nullptr;  // where it was measured instead
 };
+
+FormsS8<Form> forms_of(const ConvolutionShape& shape, const Processor& processor) {
+  return processor.forms_of == nullptr ? processor.forms : processor.forms_of(shape);
+}
 
 double cost_of(const ConvolutionShape& shape, const Processor& processor) {
   if (processor.forms.fits == &products::kScalar) return kScalarCost;
@@ -340,11 +358,12 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
-  const Cut cut(shape, *processor.forms.fits);
+  const Form& form = *forms_of(shape, processor).fits;
+  const Cut cut(shape, form);
   if (shape.groups != 1 || cut.pixels == 0 || cut.numbers == 0 || cut.blocks == 0) return std::nullopt;
-  if (cut.numbers > processor.forms.fits->most_numbers) return std::nullopt;
+  if (cut.numbers > form.most_numbers) return std::nullopt;
   if (cut.joined && (cut.numbers > kMostJoined || shape.window.kernel_height > kMostTapRows)) return std::nullopt;
-  return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, *processor.forms.fits).bytes()};
+  return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, form).bytes()};
 }
 
 template <const Processor& processor>
@@ -352,7 +371,8 @@ constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor); },
           .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
-            return std::make_unique<ProductsS8>(std::get<ConvolutionS8>(work.kind), processor.forms, weights);
+            const auto& convolution = std::get<ConvolutionS8>(work.kind);
+            return std::make_unique<ProductsS8>(convolution, forms_of(convolution.shape, processor), weights);
           }};
 }
 
@@ -388,7 +408,16 @@ double cost_of_avx2(const ConvolutionShape& shape) {
   if (xnnpack_has_byte_products() || rows < products::kRows) return 1;
   return avx2_step(static_cast<double>(shape.taps() * shape.input_channels * shape.outputs()));
 }
+// What halving costs a row, many numbers for many outputs bring in again.
+FormsS8<Form> forms_of_avx2(const ConvolutionShape& shape) {
+  constexpr std::size_t kLeastNumbers = 64;
+  constexpr std::size_t kLeastOutputs = 32;
+  const bool pays = shape.taps() * shape.input_channels >= kLeastNumbers && shape.output_channels >= kLeastOutputs;
+  const Form* form = pays ? &products::kAvx2Halved : &products::kAvx2;
+  return {.fits = form, .wide = form};
+}
 constexpr Processor kAvx2{.forms = {.fits = &products::kAvx2, .wide = &products::kAvx2},
+                          .forms_of = forms_of_avx2,
                           .costs = {},
                           .is_here = has_avx2,
                           .cost = cost_of_avx2};

@@ -2,6 +2,8 @@
 // The kernel of 8-bit products gives the bits of sums in whole numbers, rounded once, in every form and with any number
 // of threads. Layers at random: shapes, windows, steps, paddings, borders, levels, the least weights there are.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
+#include <array>
+
 #include "engine/backend/xnnpack/processor.h"
 #include "tests/contract/kernels/byte_layers.h"
 
@@ -17,8 +19,8 @@ ByteLayer products_layer_at_random(Random& random) {
   return finished(random, {.batch = pick(1, 2),
                            .input_height = pick(pixels ? 1 : 13, 15),
                            .input_width = pick(pixels ? 1 : 13, 15),
-                           .input_channels = pick(1, pixels ? 70 : 12),
-                           .output_channels = pick(1, 40),
+                           .input_channels = pick(1, pixels ? 130 : 12),
+                           .output_channels = pick(1, 60),
                            .window = window});
 }
 
@@ -29,13 +31,19 @@ TEST(Products, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   });
 }
 
-ByteLayer products_layer(Random random) {
-  return finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21});
+// Few numbers for few outputs, and many for many, of which one form multiplies half as many.
+std::array<ByteLayer, 2> products_layers(Random random) {
+  return {finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21}),
+          finished(random, {.input_height = 2, .input_width = 3, .input_channels = 301, .output_channels = 45})};
 }
 
-TEST(Products, HoldTheLeastNumbersThereAre) { expect_bits_of_least_numbers(kProducts, products_layer(Random(3))); }
+TEST(Products, HoldTheLeastNumbersThereAre) {
+  for (const ByteLayer& layer : products_layers(Random(3))) expect_bits_of_least_numbers(kProducts, layer);
+}
 
-TEST(Products, HoldSumsThatAreFarFromAnyLevel) { expect_bits_far_from_any_level(kProducts, products_layer(Random(4))); }
+TEST(Products, HoldSumsThatAreFarFromAnyLevel) {
+  for (const ByteLayer& layer : products_layers(Random(4))) expect_bits_far_from_any_level(kProducts, layer);
+}
 
 TEST(Products, TakeAnyRemainderOfPixelsChannelsAndOutputs) {
   Random random(7);
@@ -48,6 +56,17 @@ TEST(Products, TakeAnyRemainderOfPixelsChannelsAndOutputs) {
                                     .output_channels = 1 + (pixels * 5 + channels * 3) % 36}),
                   1 + static_cast<int>(pixels % 2));
   }
+}
+
+TEST(Products, TakeAnyRemainderOfManyNumbers) {
+  Random random(8);
+  for (std::size_t channels = 60; channels <= 97; ++channels)
+    expect_bits(kProducts,
+                finished(random, {.input_height = 1,
+                                  .input_width = 1 + channels % 9,
+                                  .input_channels = channels,
+                                  .output_channels = 30 + channels * 3 % 36}),
+                1 + static_cast<int>(channels % 2));
 }
 
 TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
@@ -65,7 +84,7 @@ TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
 }
 
 TEST(Products, AreOfferedWhereTheProcessorHasTheInstructions) {
-  const ByteLayer layer = products_layer(Random(1));
+  const ByteLayer layer = products_layers(Random(1))[0];
   EXPECT_EQ(is_offered("products_s8__neondot", layer), has_dot_products());
   EXPECT_EQ(is_offered("products_s8__neon", layer), kHasNeon && !has_dot_products());
   EXPECT_EQ(is_offered("products_s8__neoninorder", layer), kHasNeon && !has_dot_products());

@@ -37,6 +37,9 @@ struct Form {
   std::size_t bias_lanes;    // numbers that a sum begins as
   std::size_t rows = kRows;  // at once
   bool has_halves = false;
+  // Two runs meet in one product: the bias lacks the products of each weight of a run and the one in the next run's
+  // place.
+  bool is_halved = false;
   std::size_t most_numbers = static_cast<std::size_t>(-1);  // of a row
   void (*multiply)(const Product&);
 };
@@ -44,6 +47,7 @@ struct Form {
 extern const Form kScalar;
 #if defined(__x86_64__)
 extern const Form kAvx2;
+extern const Form kAvx2Halved;  // of the same rows and blocks; dearer to begin, cheaper for each number
 #endif
 #if defined(__aarch64__)
 extern const Form kNeonDot;  // of a processor with products of four bytes
