@@ -10,8 +10,9 @@
 namespace kinglet::engine {
 namespace {
 
-// Pieces lie side by side in blocks that double, since a processor finds what lies in few huge pages sooner than what
-// is spread over many small ones (decision 56). What is left of a block takes no memory, but for its last page.
+// Pieces lie side by side in blocks of half of all that came before, since a processor finds what lies in few huge
+// pages sooner than what is spread over many small ones (decision 56). What is left of a block takes no memory, but for
+// the rest of its last page.
 class InMemory final : public PackedWeights {
  public:
   std::optional<std::span<const std::byte>> find(std::uint64_t /*maker*/, std::size_t /*least*/) override {
