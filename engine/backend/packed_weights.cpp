@@ -20,7 +20,7 @@ class InMemory final : public PackedWeights {
   }
   void mismatch() override {}
   std::span<std::byte> room(std::size_t bytes) override {
-    const std::size_t taken = (bytes + TensorBuffer::kReadableSlack + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t taken = kPiecesShareBlocks ? room_of(bytes) : std::max<std::size_t>(bytes, 1);
     total_ += taken;
     std::span<std::byte>& left = with_room_for(taken);
     return std::exchange(left, left.subspan(taken)).first(bytes);
@@ -28,7 +28,12 @@ class InMemory final : public PackedWeights {
   const std::byte* keep(std::uint64_t /*maker*/, std::span<const std::byte> piece) override { return piece.data(); }
 
  private:
-  static constexpr std::size_t kLargestBlock = std::size_t{64} << 20;
+  static constexpr std::size_t kLargestBlock = kPiecesShareBlocks ? std::size_t{64} << 20 : 0;
+
+  // With what may be read behind it, up to the next piece.
+  static std::size_t room_of(std::size_t bytes) {
+    return (bytes + TensorBuffer::kReadableSlack + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
   struct Block {
     explicit Block(std::size_t bytes) : memory(bytes), left(memory.data(), memory.size()) {}

@@ -11,6 +11,16 @@
 
 namespace kinglet::engine {
 
+// Whether pieces in memory share blocks. Where a sanitizer looks each has its own, so that it sees who reads beyond
+// one.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kPiecesShareBlocks = false;
+#elif defined(__has_feature)
+inline constexpr bool kPiecesShareBlocks = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+inline constexpr bool kPiecesShareBlocks = true;
+#endif
+
 // All of one session's. Pieces begin at multiples of kAlignment, with as many readable bytes behind them as a
 // TensorBuffer has, and stay as they are while this lives. Thread-bound.
 class PackedWeights {

@@ -61,14 +61,6 @@ bool has_huge_pages() {
   return are_had;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kIsSanitized = false;
-#endif
-
 TEST(PackedWeights, PiecesAreAlignedReadableBehindTheirEndAndStayAsTheyWereKept) {
   for (unsigned seed = 0; seed < 3; ++seed) {
     const auto weights = packed_in_memory();
@@ -89,7 +81,7 @@ TEST(PackedWeights, PiecesAreAlignedReadableBehindTheirEndAndStayAsTheyWereKept)
 }
 
 TEST(PackedWeights, TakeAtMostOneHugePageMoreThanTheirPieces) {
-  if (kIsSanitized) GTEST_SKIP() << "a sanitizer has memory of its own beside each piece";
+  if (!kPiecesShareBlocks) GTEST_SKIP() << "a sanitizer has memory of its own beside each piece";
   for (unsigned seed = 0; seed < 3; ++seed) {
     const std::size_t before = resident_bytes();
     const auto weights = packed_in_memory();
@@ -103,7 +95,7 @@ TEST(PackedWeights, TakeAtMostOneHugePageMoreThanTheirPieces) {
 }
 
 TEST(PackedWeights, LieInHugePagesWhereTheSystemHasThem) {
-  if (kIsSanitized) GTEST_SKIP() << "sanitizers hand out memory by themselves";
+  if (!kPiecesShareBlocks) GTEST_SKIP() << "sanitizers hand out memory by themselves";
   if (!has_huge_pages()) GTEST_SKIP() << "no huge pages here, or an emulator does not tell";
   const auto weights = packed_in_memory();
   const std::span<std::byte> large = weights->room(2 * kHugePage + 4096);
