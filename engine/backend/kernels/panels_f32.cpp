@@ -221,7 +221,7 @@ void PanelsF32::weave_group(const float* input, std::size_t group, float* woven)
 void PanelsF32::multiply(const Borders& borders, const Panel& panel) const {
   const std::size_t bytes = panel.numbers * kOutputs * sizeof(float);
   const std::size_t quads = panel.numbers / kQuad;
-  const std::size_t asked = quads * form_->strips * panels::kAheadOfQuad * panels::kLineBytes;  // for by one group
+  const std::size_t asked = quads * form_->strips * panels::kAheadOfQuad * kLineBytes;  // for by one group
   const float* weights = weights_ + panel.at;
   const auto* next = reinterpret_cast<const std::byte*>(weights) + bytes;
   for (std::size_t group = 0; group < groups_; ++group) {

@@ -21,7 +21,7 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-using winograd_s8::Form, winograd_s8::kMostBitsLost, winograd_s8::kMostTiles;
+using winograd_s8::Form, winograd_s8::kMostBitsLost;
 using winograd_s8::kOutputs, winograd_s8::kPoints, winograd_s8::kSide, winograd_s8::kSize;
 using winograd_s8::kPairedLanes, winograd_s8::kTogether, winograd_s8::kWideLanes;
 
@@ -39,11 +39,11 @@ struct Cut {
       : rows(divided_up(shape.output_height, kSize)),
         columns(divided_up(shape.output_width, kSize)),
         tiles(shape.batch * rows * columns),
-        groups(divided_up(tiles, kMostTiles)),
+        groups(divided_up(tiles, kTiles)),
         vectors(divided_up(shape.input_channels, kLanes)),
         output_blocks(divided_up(shape.output_channels, kLanes)),
         // Without the line more the points of a tile would lie in few sets of a cache.
-        point_step(vectors * kMostTiles * kLanes + kLine),
+        point_step(vectors * kTiles * kLanes + kLine),
         blocks(divided_up(groups, std::max<std::size_t>(kBlockBytes<kLanes> / group_bytes(), 1))) {}
 
   [[nodiscard]] std::size_t group_bytes() const { return kPoints * point_step * sizeof(std::int16_t); }
@@ -51,6 +51,8 @@ struct Cut {
   [[nodiscard]] std::size_t first_tile(std::size_t group) const { return group * tiles / groups; }
   [[nodiscard]] std::size_t group_of(std::size_t tile) const { return ((tile + 1) * groups - 1) / tiles; }
   [[nodiscard]] std::size_t scratch_bytes() const { return divided_up(groups, blocks) * group_bytes(); }
+
+  static constexpr std::size_t kTiles = winograd_s8::kTilesOf<kLanes>;  // of a group, at most
 
   std::size_t rows, columns, tiles;  // of an image, and of all
   std::size_t groups;
@@ -240,7 +242,7 @@ void WinogradS8<kLanes>::multiply_group(std::int8_t* output, const Block& block,
                                         std::size_t index) const {
   const std::size_t first = cut_.first_tile(group);
   const std::size_t tiles = cut_.first_tile(group + 1) - first;
-  alignas(64) std::array<std::int32_t, kMostTiles * kOutputs * kLanes> sums;
+  alignas(64) std::array<std::int32_t, Cut<kLanes>::kTiles * kOutputs * kLanes> sums;
   multiply_points(memory_of(block, group), tiles, index, sums.data());
   for (std::size_t tile = 0; tile < tiles; ++tile)
     write_tile(sums.data() + tile * kOutputs * kLanes, first + tile, index, output);
@@ -250,7 +252,7 @@ void WinogradS8<kLanes>::multiply_group(std::int8_t* output, const Block& block,
 template <std::size_t kLanes>
 void WinogradS8<kLanes>::multiply_points(const std::int16_t* tiles, std::size_t count, std::size_t index,
                                          std::int32_t* sums) const {
-  alignas(64) std::array<std::int32_t, kPoints * kMostTiles * kLanes> points;
+  alignas(64) std::array<std::int32_t, kPoints * Cut<kLanes>::kTiles * kLanes> points;
   const std::int16_t* weights = weights_ + index * kPoints * cut_.vectors * kLanes * kLanes;
   const std::int32_t* bias = layer_.bias.data() + index * kLanes;
   for (std::size_t first = 0; first < cut_.vectors; first += vectors_at_once_) {

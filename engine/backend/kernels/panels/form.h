@@ -6,12 +6,13 @@
 
 #include <cstddef>
 
+#include "engine/backend/kernels/vectors/ahead.h"
+
 namespace kinglet::engine::kernels::panels {
 
 inline constexpr std::size_t kQuad = 4;         // numbers of a row that lie together
 inline constexpr std::size_t kOutputs = 32;     // of a panel
 inline constexpr std::size_t kGroup = 12;       // rows, at most, in any form
-inline constexpr std::size_t kLineBytes = 64;   // of a cache
 inline constexpr std::size_t kAheadOfQuad = 2;  // lines that are asked for while a quad is multiplied
 
 // What ends a sum.

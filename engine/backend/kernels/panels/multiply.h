@@ -34,8 +34,7 @@ struct Strip {
     const float* weights = of.weights + first;
     for (std::size_t quad = 0; quad < of.quads; ++quad, rows += kRows * kQuad) {
       if (ahead != nullptr) {
-        KINGLET_UNROLL
-        for (std::size_t line = 0; line < kAheadOfQuad; ++line) __builtin_prefetch(ahead + line * kLineBytes, 0, 2);
+        ask_for<kAheadOfQuad * kLineBytes>(ahead, 0);
         ahead += kAheadOfQuad * kLineBytes;
       }
       KINGLET_UNROLL

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include "engine/backend/kernels/products/form.h"
+#include "engine/backend/kernels/vectors/ahead.h"
 #include "engine/backend/kernels/vectors/avx2_levels.h"
 #include "engine/backend/kernels/vectors/unroll.h"
 
@@ -97,6 +98,7 @@ class Rows {
         sums[row][i] = _mm256_sub_epi32(sums[row][i], _mm256_set1_epi32(pairs_[row]));
     }
     for (std::size_t k = 0; k < count; k += kPair, weights += kPair * kBlock) {
+      ask_for<kPair * kBlock>(weights, count * kBlock);  // of the next block
       __m256i first[kOfRow];
       __m256i second[kOfRow];
       KINGLET_UNROLL

@@ -7,6 +7,7 @@
 // (docs/decisions/0026-winograd.md).
 #pragma once
 
+#include "engine/backend/kernels/vectors/ahead.h"
 #include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/winograd/form.h"
 
@@ -181,6 +182,7 @@ void multiply(const Product<typename Simd::Number>& of) {
     const std::size_t left = of.channels - channel;
     const std::size_t count = left < Simd::kLanes ? left : Simd::kLanes;
     for (std::size_t i = 0; i < count; ++i, weights += kVectors * Simd::kLanes) {
+      ask_for<kVectors * sizeof(V)>(weights, kBytesAhead);
       V factors[kVectors];
       KINGLET_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) factors[v] = Simd::load(weights + v * Simd::kLanes);

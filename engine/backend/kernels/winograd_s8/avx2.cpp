@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the form of the Winograd kernel of 8 bits for processors with AVX2: up to eight tiles by sixteen outputs, in
-// halves that sixteen registers hold, two channels a product. Compiled for them (engine/CMakeLists.txt).
+// Why: the form of the Winograd kernel of 8 bits for processors with AVX2: up to six tiles by sixteen outputs, two
+// channels a product. Compiled for them (engine/CMakeLists.txt).
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "engine/backend/kernels/vectors/ahead.h"
 #include "engine/backend/kernels/vectors/avx2_levels.h"
 #include "engine/backend/kernels/winograd_s8/transforms.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t kOfRegister = 8;
 constexpr std::size_t kRegisters = kPairedLanes / kOfRegister;  // of a tile's sums
-constexpr std::size_t kMostAtOnce = 6;                          // tiles
 
 __m256i two_channels(const std::int16_t* from) {
   std::int32_t both = 0;
@@ -20,25 +20,25 @@ __m256i two_channels(const std::int16_t* from) {
   return _mm256_set1_epi32(both);
 }
 
-// Of the tiles from kFirst on.
-template <std::size_t kTiles, std::size_t kFirst, std::size_t kCount>
-void multiply_some(const Product& of) {
-  const std::int16_t* numbers = of.tiles + kFirst * kPairedLanes;
+template <std::size_t kTiles>
+void multiply(const Product& of) {
+  const std::int16_t* numbers = of.tiles;
   const std::int16_t* weights = of.weights;
-  __m256i sums[kCount][kRegisters];
+  __m256i sums[kTiles][kRegisters];
   KINGLET_UNROLL
-  for (std::size_t tile = 0; tile < kCount; ++tile) {
+  for (std::size_t tile = 0; tile < kTiles; ++tile) {
     KINGLET_UNROLL
     for (std::size_t i = 0; i < kRegisters; ++i) sums[tile][i] = _mm256_setzero_si256();
   }
   for (std::size_t vector = 0; vector < of.vectors; ++vector, numbers += kTiles * kPairedLanes) {
     for (std::size_t channel = 0; channel < kPairedLanes; channel += kTogether, weights += kTogether * kPairedLanes) {
       __m256i factors[kRegisters];
+      ask_for<sizeof factors>(weights, kBytesAhead);
       KINGLET_UNROLL
       for (std::size_t i = 0; i < kRegisters; ++i)
         factors[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights + i * kTogether * kOfRegister));
       KINGLET_UNROLL
-      for (std::size_t tile = 0; tile < kCount; ++tile) {
+      for (std::size_t tile = 0; tile < kTiles; ++tile) {
         const __m256i both = two_channels(numbers + tile * kPairedLanes + channel);
         KINGLET_UNROLL
         for (std::size_t i = 0; i < kRegisters; ++i)
@@ -47,23 +47,12 @@ void multiply_some(const Product& of) {
     }
   }
   KINGLET_UNROLL
-  for (std::size_t tile = 0; tile < kCount; ++tile) {
+  for (std::size_t tile = 0; tile < kTiles; ++tile) {
     KINGLET_UNROLL
     for (std::size_t i = 0; i < kRegisters; ++i) {
-      auto* to = reinterpret_cast<__m256i*>(of.sums + (kFirst + tile) * kPairedLanes + i * kOfRegister);
+      auto* to = reinterpret_cast<__m256i*>(of.sums + tile * kPairedLanes + i * kOfRegister);
       _mm256_storeu_si256(to, sums[tile][i]);
     }
-  }
-}
-
-template <std::size_t kTiles>
-void multiply(const Product& of) {
-  if constexpr (kTiles <= kMostAtOnce) {
-    multiply_some<kTiles, 0, kTiles>(of);
-  } else {
-    constexpr std::size_t kHalf = (kTiles + 1) / 2;
-    multiply_some<kTiles, 0, kHalf>(of);
-    multiply_some<kTiles, kHalf, kTiles - kHalf>(of);
   }
 }
 
@@ -78,8 +67,7 @@ void levels(const LevelsOfTile& of) {
 }  // namespace
 
 constexpr Form kAvx2{.input = transform_input<VectorsOf<kPairedLanes>>,
-                     .multiply = {multiply<1>, multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>,
-                                  multiply<7>, multiply<8>},
+                     .multiply = {multiply<1>, multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>},
                      .output = transform_output<VectorsOf<kPairedLanes>>,
                      .levels = levels};
 

@@ -21,6 +21,9 @@ inline constexpr std::size_t kPairedLanes = 16;
 inline constexpr std::size_t kWideLanes = 32;
 inline constexpr std::size_t kTogether = 2;
 inline constexpr std::size_t kMostTiles = 8;  // of a group
+// Of a group of a form with so many channels side by side: as many as its registers hold the sums of.
+template <std::size_t kChannels>
+inline constexpr std::size_t kTilesOf = kChannels == kPairedLanes ? 6 : kMostTiles;
 
 // A tile's outputs come as so many times the sums modulo 2^32, in a row or column: 24 times the first, 12 times the
 // others. Three times three is taken out by its inverse there; what is left are up to six bits, so that a sum is right
@@ -64,7 +67,7 @@ struct LevelsOfTile {
 
 struct Form {
   void (*input)(const InputTile&);
-  void (*multiply[kMostTiles])(const Product&);  // by tiles, less one
+  void (*multiply[kMostTiles])(const Product&);  // by tiles, less one; null beyond the most
   void (*output)(const OutputTile&);
   void (*levels)(const LevelsOfTile&);
 };
