@@ -64,8 +64,9 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
            border_layout(graph, layouts, value) == wanted;
   };
   if (!std::ranges::all_of(node.inputs, lies) || !std::ranges::all_of(node.outputs, lies)) return std::nullopt;
-  const std::optional<kernels::Work> work = work_of(graph, std::array{id});
+  std::optional<kernels::Work> work = work_of(graph, std::array{id});
   if (!work) return std::nullopt;
+  work->saves_memory = wishes.saves_memory;
   const std::optional<ChosenKernel> single = choose_kernel(*work, wishes);
   const std::optional<kernels::Work> halves = wishes.half ? work->in_halves() : std::nullopt;
   std::optional<ChosenKernel> half = halves ? choose_kernel(*halves, wishes) : std::nullopt;
@@ -92,9 +93,11 @@ NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id) {
   return fits ? addition : kNoNode;
 }
 
-std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition, const ChosenKernel& chosen) {
+std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition, const ChosenKernel& chosen,
+                                          const KernelWishes& wishes) {
   const std::array nodes{id, addition};
-  const std::optional<kernels::Work> work = work_of(graph, nodes, chosen);
+  std::optional<kernels::Work> work = work_of(graph, nodes, chosen);
+  if (work) work->saves_memory = wishes.saves_memory;
   const auto offer = work ? chosen.row->offer(*work) : std::nullopt;
   return offer ? std::optional(ChosenKernel{.row = chosen.row, .offer = *offer, .half = chosen.half}) : std::nullopt;
 }

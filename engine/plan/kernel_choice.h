@@ -20,6 +20,7 @@ struct KernelWishes {
   std::set<std::string> forced;  // by name: wherever they can, whatever they cost
   double cost_of_xnnpack = 1;    // of what it computes with; kernels cost in times of its f32
   bool half = false;             // XNNPACK takes the node in float16: so may kernels
+  bool saves_memory = false;     // kernels::Work's
   // What all kernels of a plan may keep of weights, and one of them write beside; what does not fit is XNNPACK's.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
 };
@@ -47,7 +48,7 @@ struct ChosenKernel {
 
 // The same kernel for `id` with the addition at its end, whatever it costs; nothing where it has no such end. Pure.
 [[nodiscard]] std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition,
-                                                        const ChosenKernel& chosen);
+                                                        const ChosenKernel& chosen, const KernelWishes& wishes);
 
 // The kernels of a layer of single pixels and the depthwise one that alone reads it, in bands; nothing where that is
 // not worth it. Pure.

@@ -87,7 +87,7 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
     const NodeId id = unit.nodes.front();
     const auto addition = lowered.find(addition_behind(graph, layouts, id));
     if (addition == lowered.end()) continue;
-    const auto kernel = with_addition(graph, id, addition->first, *unit.kernel);
+    const auto kernel = with_addition(graph, id, addition->first, *unit.kernel, wishes);
     if (!kernel || (kernel->half && !units[addition->second].half)) continue;
     if (kernel->offer.cost < wishes.cost_of_xnnpack || wishes.forced.contains(std::string(kernel->row->name))) {
       units[addition->second] = {.nodes = {id, addition->first}, .half = kernel->half, .kernel = kernel};

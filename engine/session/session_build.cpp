@@ -55,6 +55,10 @@ TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
           .held = {}};
 }
 
+// Bytes of weights above which memory counts beside time: a ResNet-50 (102 MB) is to stay below 150 MB in all, a
+// ResNet-18 (47 MB) takes 116 where it could take 78 (docs/decisions/0058-weights-asked-for-early.md).
+constexpr double kManyWeights = 64 << 20;
+
 // Bytes that kernels may take for weights in another form; check_needs found at least none.
 std::size_t room_beside(const Needs& needs, std::int64_t limit) {
   return static_cast<std::size_t>(std::max(0.0, static_cast<double>(limit) - bytes_of(needs)));
@@ -96,13 +100,15 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options, s
 }
 
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
+  const Needs needs = needs_of(graph_);
   PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings,
                            .refused = {},
                            .half = options.half,
                            .half_everywhere = options.half_everywhere,
                            .kernels = {.own = options.own_kernels,
                                        .forced = options.forced_kernels,
-                                       .most_bytes = room_beside(needs_of(graph_), *options.memory_limit)}};
+                                       .saves_memory = needs.constants > kManyWeights,
+                                       .most_bytes = room_beside(needs, *options.memory_limit)}};
   while (true) {
     Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)),
                 .subgraphs = {},

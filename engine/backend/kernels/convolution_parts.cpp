@@ -29,6 +29,14 @@ bool halves_take_half() {
 #endif
 }
 
+bool has_near_memory() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("znver4") != 0;
+#else
+  return false;
+#endif
+}
+
 bool has_byte_products() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&

@@ -294,6 +294,7 @@ void Winograd<Number>::multiply_group(const Borders& borders, const Block& block
 
 struct Speed {
   double products_a_byte = 1;  // that XNNPACK multiplies and adds while a byte comes from memory
+  double saved_byte = 1;       // the same where a model has to save memory (Work::saves_memory)
   double product = 1;          // what one with the processor's widest vectors takes, in times of XNNPACK's
   double pace = 1;             // what one takes, in times of one with those
 };
@@ -308,9 +309,10 @@ struct Processor {
 
 // In products of XNNPACK's with floats, by what was counted and measured (docs/benchmarks.md).
 template <typename Number>
-double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor, std::size_t size) {
+double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor, std::size_t size, bool saves_memory) {
   const Form<Number>& form = *processor.form;
   const Speed speed = processor.speed();
+  const double of_byte = saves_memory ? speed.saved_byte : speed.products_a_byte;
   const double pace = speed.pace * (sizeof(Number) == sizeof(Half) ? kCostOfHalves : 1);
   const auto channels = static_cast<double>(shape.input_channels);
   const auto outputs = static_cast<double>(rounded_up(shape.output_channels, form.lanes));
@@ -323,8 +325,8 @@ double cost_of(const ConvolutionShape& shape, const Processor<Number>& processor
   const auto bytes = static_cast<double>(packed_numbers(shape, form, size) * sizeof(Number));
   const double pixels = static_cast<double>(shape.batch * shape.output_height * shape.output_width);
   const double of_xnnpack = 9 * channels * static_cast<double>(shape.output_channels);
-  return speed.product * (start + (products + transforms) * pace + bytes * speed.products_a_byte) /
-         (of_xnnpack * (pixels + sizeof(float) * speed.products_a_byte));
+  return speed.product * (start + (products + transforms) * pace + bytes * of_byte) /
+         (of_xnnpack * (pixels + sizeof(float) * of_byte));
 }
 
 template <typename Number>
@@ -344,10 +346,11 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
     return std::nullopt;
   const Cut cut = cut_of(shape, *processor.form, size);
   const bool whole = shape.output_channels % processor.form->lanes == 0;  // what is added is read in whole vectors
-  return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, size),
-               .packed_bytes = packed_numbers(shape, *processor.form, size) * sizeof(Number),
-               .scratch_bytes = cut.block_groups * cut.group_bytes,
-               .writes_over = convolution->adds && whole ? kOverAdded : std::nullopt};
+  return Offer{
+      .cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, size, work.saves_memory),
+      .packed_bytes = packed_numbers(shape, *processor.form, size) * sizeof(Number),
+      .scratch_bytes = cut.block_groups * cut.group_bytes,
+      .writes_over = convolution->adds && whole ? kOverAdded : std::nullopt};
 }
 
 template <typename Number, const Processor<Number>& processor, std::size_t size>
@@ -364,10 +367,11 @@ Speed speed_of_one() { return {}; }
 constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .speed = speed_of_one};
 constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .speed = speed_of_one};
 #if defined(__x86_64__)
-Speed speed_of_avx512() { return {.products_a_byte = 8}; }
+double products_a_byte(double elsewhere) { return has_near_memory() ? 2 : elsewhere; }
+Speed speed_of_avx512() { return {.products_a_byte = products_a_byte(8), .saved_byte = 8}; }
 Speed speed_of_avx2() {
-  if (has_avx512()) return {.products_a_byte = 8, .pace = 2};  // beside which it has half the lanes
-  return {.products_a_byte = 4, .product = kAvx2Product};
+  if (has_avx512()) return {.products_a_byte = products_a_byte(8), .saved_byte = 8, .pace = 2};  // of half the lanes
+  return {.products_a_byte = products_a_byte(4), .saved_byte = 4, .product = kAvx2Product};
 }
 constexpr Processor<float> kAvx512{.form = &winograd::kAvx512, .is_here = has_avx512, .speed = speed_of_avx512};
 constexpr Processor<float> kAvx2{.form = &winograd::kAvx2, .is_here = has_avx2, .speed = speed_of_avx2};

@@ -97,6 +97,7 @@ struct Nearest {
 // One alternative a kind of work.
 struct Work {
   std::variant<ConvolutionS8, WideChannelsS8, ConvolutionF32, ConvolutionF16, ProductF32, SiluF32, Nearest> kind;
+  bool saves_memory = false;  // the model has many weights: what a kernel keeps beyond them has to win the more
 
   // How many a kernel is given.
   [[nodiscard]] std::size_t inputs() const {
@@ -108,7 +109,8 @@ struct Work {
   // In float16; nothing: no kernel has such work so.
   [[nodiscard]] std::optional<Work> in_halves() const {
     const auto* convolution = std::get_if<ConvolutionF32>(&kind);
-    return convolution == nullptr ? std::nullopt : std::optional(Work{ConvolutionF16{*convolution}});
+    if (convolution == nullptr) return std::nullopt;
+    return Work{.kind = ConvolutionF16{*convolution}, .saves_memory = saves_memory};
   }
 };
 
