@@ -4,6 +4,17 @@
 #include <algorithm>
 
 namespace kinglet::engine::kernels {
+namespace {
+
+bool is_zen4() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("znver4") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
 
 bool has_avx2() {
 #if defined(__x86_64__)
@@ -21,21 +32,9 @@ bool has_avx512() {
 #endif
 }
 
-bool halves_take_half() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("znver4") != 0;
-#else
-  return false;
-#endif
-}
+bool halves_take_half() { return is_zen4(); }
 
-bool has_near_memory() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("znver4") != 0;
-#else
-  return false;
-#endif
-}
+bool has_near_memory() { return is_zen4(); }
 
 bool has_byte_products() {
 #if defined(__x86_64__)
