@@ -47,6 +47,12 @@ inline constexpr double kAvx2Product = 0.48;
 // The same of a step of so many: one of its own cuts a segment, in the time of so many of XNNPACK's.
 [[nodiscard]] constexpr double avx2_step(double products) { return kAvx2Product * (1 + 60'000 / products); }
 
+// Of a Raspberry Pi's caches (a Cortex-A76 has 512 KiB for itself, four A72 share 1 MiB): more of a layer's weights are
+// gone before the next pixels ask for them again, so that all pixels take some of them, then the next ones
+// (docs/decisions/0059-weights-from-memory-once.md).
+inline constexpr std::size_t kFarWeights = std::size_t{384} << 10U;
+inline constexpr std::size_t kNearWeights = std::size_t{128} << 10U;
+
 // Calls run_part(part) for each of `count` parts, on the pool's threads. What is too small for a float's full precision
 // is zero meanwhile, as XNNPACK wants it of the pool for its own: the same bits, and on most processors much sooner.
 template <typename RunPart>

@@ -46,6 +46,9 @@ struct Cut {
         blocks(divided_up(shape.output_channels, form.block)) {
     constexpr std::size_t kParts = 28;  // several for each of four threads
     if (!joined) chunks = std::clamp<std::size_t>(kParts / std::max<std::size_t>(panels, 1), 1, blocks);
+    const std::size_t weights = blocks * form.block * numbers;
+    chunk_by_chunk = form.is_of_board && weights > kFarWeights;
+    if (chunk_by_chunk) chunks = std::min(std::max(chunks, divided_up(weights, kNearWeights)), blocks);
   }
 
   [[nodiscard]] std::size_t first_pixel(std::size_t panel) const { return panel * pixels / panels; }
@@ -55,8 +58,9 @@ struct Cut {
   bool joined;
   std::size_t numbers;  // of a row
   std::size_t pixels, panels, bands;
-  std::size_t blocks;      // of outputs
-  std::size_t chunks = 1;  // of blocks, each a thread's
+  std::size_t blocks;           // of outputs
+  std::size_t chunks = 1;       // of blocks, each a thread's
+  bool chunk_by_chunk = false;  // all pixels take one before the next
 };
 
 LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
@@ -154,12 +158,13 @@ void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scra
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
   run_parts(cut_.bands * cut_.chunks, pool, [&](std::size_t part) {
-    const std::size_t chunk = part % cut_.chunks;
+    const std::size_t chunk = cut_.chunk_by_chunk ? part / cut_.bands : part % cut_.chunks;
+    const std::size_t band = cut_.chunk_by_chunk ? part % cut_.bands : part / cut_.chunks;
     const Blocks blocks{.begin = cut_.first_block(chunk), .end = cut_.first_block(chunk + 1)};
     if (cut_.joined) {
-      run_band(input, output, part / cut_.chunks, blocks);
+      run_band(input, output, band, blocks);
     } else {
-      run_panel(input, output, part / cut_.chunks, blocks);
+      run_panel(input, output, band, blocks);
     }
   });
 }
@@ -327,8 +332,8 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
                                                      static_cast<double>(cut.numbers) / 4)
                  : 0;
   const double product = static_cast<double>(cut.numbers) / 16 * costs.sixteen + costs.end;
-  return kStart +
-         panels * (kOfPanel * static_cast<double>(cut.chunks) + joining + static_cast<double>(cut.blocks) * product);
+  const auto chunks = static_cast<double>(cut.chunks);
+  return kStart + panels * (chunks * (kOfPanel + joining) + static_cast<double>(cut.blocks) * product);
 }
 
 // A processor that has a form.

@@ -380,9 +380,10 @@ constexpr Processor<float> kAvx512{.form = kTwin<float>, .is_here = never, .spee
 constexpr Processor<float> kAvx2 = kAvx512;
 #endif
 #if defined(__aarch64__)
-constexpr Processor<float> kNeon{.form = &winograd::kNeon, .is_here = always, .speed = speed_of_one};
+Speed speed_of_neon() { return {.saved_byte = 1.5}; }
+constexpr Processor<float> kNeon{.form = &winograd::kNeon, .is_here = always, .speed = speed_of_neon};
 constexpr Processor<Half> kNeonHalf{
-    .form = &winograd::kNeonHalf, .is_here = xnn::half_arithmetic, .speed = speed_of_one};
+    .form = &winograd::kNeonHalf, .is_here = xnn::half_arithmetic, .speed = speed_of_neon};
 #else
 constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .speed = speed_of_one};
 constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .speed = speed_of_one};

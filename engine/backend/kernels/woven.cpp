@@ -92,7 +92,9 @@ class Woven final : public Kernel {
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
   void pack(const Layer& layer, Number* to) const;
   void pack_group(const float* filters, bool numbers_first, Number* to) const;
+  void run_batch(const Borders& borders, std::size_t batch, Number* woven, pthreadpool_t pool) const;
   void run_part(const Borders& borders, std::size_t index, std::size_t chunk) const;
+  void multiply_chunk(const Borders& borders, const Panel& panel, std::size_t chunk) const;
   void multiply(const Borders& borders, const Panel& panel, std::size_t first_block, std::size_t end_block) const;
   void multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const;
   [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
@@ -173,12 +175,30 @@ void Woven<Number>::pack_group(const float* filters, bool numbers_first, Number*
 }
 
 template <typename Number>
-void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
                         .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
                         .output = reinterpret_cast<Number*>(outputs[0].data())};
+  auto* woven = reinterpret_cast<Number*>(scratch.data());
+  for (std::size_t batch = 0; batch < cut_.batches; ++batch) run_batch(borders, batch, woven, pool);
+  if (cut_.weaves_first()) return;
   run_parts(cut_.panels * cut_.chunks, pool,
             [&](std::size_t part) { run_part(borders, part / cut_.chunks, part % cut_.chunks); });
+}
+
+template <typename Number>
+void Woven<Number>::run_batch(const Borders& borders, std::size_t batch, Number* woven, pthreadpool_t pool) const {
+  const std::size_t first = cut_.first_panel(batch);
+  const std::size_t count = cut_.first_panel(batch + 1) - first;
+  run_parts(count, pool, [&](std::size_t part) {
+    const Cut::Panel panel = cut_.panel(first + part);
+    rows_.fill(rows_.places_of(borders.input, panel), panel.rows, woven + part * cut_.panel_numbers());
+  });
+  run_parts(cut_.chunks * count, pool, [&](std::size_t part) {
+    const std::size_t in_batch = part % count;
+    multiply_chunk(borders, {.of = cut_.panel(first + in_batch), .numbers = woven + in_batch * cut_.panel_numbers()},
+                   part / count);
+  });
 }
 
 template <typename Number>
@@ -190,7 +210,7 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
               .laid = input ? rows_.in_input() : rows_.in_panel()};
   if (shape_.groups == 1) {
     if (!input) rows_.fill(rows_.places_of(borders.input, place), place.rows, numbers.data());
-    return multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
+    return multiply_chunk(borders, panel, chunk);
   }
   const auto take = [&](std::size_t group) {
     panel.group = group;
@@ -201,6 +221,11 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   if (!input) return rows_.for_groups(borders.input, place, group, end, numbers.data(), take);
   panel.numbers += group * cut_.channels;
   for (; group < end; ++group, panel.numbers += cut_.channels) take(group);
+}
+
+template <typename Number>
+void Woven<Number>::multiply_chunk(const Borders& borders, const Panel& panel, std::size_t chunk) const {
+  multiply(borders, panel, cut_.first_of(chunk, cut_.blocks), cut_.first_of(chunk + 1, cut_.blocks));
 }
 
 template <typename Number>
@@ -281,6 +306,7 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   if (!cut.fits()) return std::nullopt;
   return Offer{.cost = processor.cost(cut, shape),
                .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number),
+               .scratch_bytes = cut.weaves_first() ? cut.batch_numbers() * sizeof(Number) : 0,
                .writes_over = layer->convolution.adds ? kOverAdded : std::nullopt};
 }
 

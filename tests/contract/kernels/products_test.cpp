@@ -69,6 +69,20 @@ TEST(Products, TakeAnyRemainderOfManyNumbers) {
                 1 + static_cast<int>(channels % 2));
 }
 
+// No cache of a board holds the weights: all pixels take some of them, then the next ones.
+TEST(Products, BringManyWeightsToAllPixelsPartByPart) {
+  Random random(9);
+  for (const auto& [channels, window] :
+       {std::pair(901, square_window(1, 1, 0)), {1030, square_window(1, 2, 0)}, {105, square_window(3, 2, 1)}})
+    expect_bits(kProducts,
+                finished(random, {.input_height = 7,
+                                  .input_width = 9,
+                                  .input_channels = static_cast<std::size_t>(channels),
+                                  .output_channels = 467,
+                                  .window = window}),
+                3);
+}
+
 TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
   Random random(1);
   const auto takes = [&](std::size_t channels) {

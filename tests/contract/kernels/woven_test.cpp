@@ -81,12 +81,42 @@ void expect_long_lines(const Numbers& numbers) {
   }
 }
 
+// Weights that no cache holds: batches of panels, the last of fewer, and all weights past each of them.
+void expect_batches(const Numbers& numbers) {
+  Random random(9);
+  const std::size_t channels = 64 * numbers.lanes;
+  const xnn::Window wide = square_window(3, 1, 1);
+  for (const ConvolutionShape& shape : {ConvolutionShape{.input_height = 7, .input_width = 7, .window = wide},
+                                        {.input_height = 13, .input_width = 14, .window = square_window(3, 2, 1)},
+                                        {.input_height = 1, .input_width = 50, .window = {}}}) {
+    ConvolutionShape sizes = shape;
+    sizes.input_channels = shape.window.kernel_height == 1 ? 9 * channels - 1 : channels;
+    sizes.output_channels = 47;
+    numbers.expect(finished(random, sizes, true, shape.input_height == 7, {.min = 0}), 3);
+  }
+}
+
 constexpr Numbers kFloats{.lanes = 4, .expect = expect_bits};
 
 TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kFloats); }
 TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kFloats); }
 
 TEST(Woven, ReadsWindowsOfLongLines) { expect_long_lines(kFloats); }
+
+TEST(Woven, BringsManyWeightsToABatchOfPanels) { expect_batches(kFloats); }
+
+TEST(Woven, WeavesFirstWhereWeightsAreMany) {
+  Random random(1);
+  const auto scratch = [&](std::size_t outputs) {
+    const Layer layer =
+        finished(random, {.input_height = 7, .input_width = 7, .input_channels = 1024, .output_channels = outputs},
+                 false, false, {});
+    return row_named(kFloatForms[0]).offer(layer.work()).value().scratch_bytes;
+  };
+  EXPECT_EQ(scratch(96), 0);
+  EXPECT_EQ(scratch(97), std::size_t{7 * 7 * 1024} * sizeof(float));
+  EXPECT_EQ(scratch(4096), std::size_t{7 * 7 * 1024} * sizeof(float));
+}
 
 TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
   Random random(1);
@@ -96,8 +126,8 @@ TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
                  false, {});
     return row_named(kFloatForms[0]).offer(layer.work()).has_value();
   };
-  EXPECT_TRUE(takes(2304));
-  EXPECT_FALSE(takes(2305));
+  EXPECT_TRUE(takes(4608));
+  EXPECT_FALSE(takes(4609));
 }
 
 // --- Float16 ---------------------------------------------------------------------------------------------------------
@@ -125,6 +155,7 @@ constexpr Numbers kHalves{.lanes = 8, .expect = expect_halves};
 TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kHalves); }
 TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
 TEST(WovenHalf, ReadsWindowsOfLongLines) { expect_long_lines(kHalves); }
+TEST(WovenHalf, BringsManyWeightsToABatchOfPanels) { expect_batches(kHalves); }
 
 // Sums of -0, as of the numbers that were too small.
 TEST(WovenHalf, EndsWithTheZeroThatTheProcessorHasOfTwo) {

@@ -37,6 +37,7 @@ struct Form {
   std::size_t bias_lanes;    // numbers that a sum begins as
   std::size_t rows = kRows;  // at once
   bool has_halves = false;
+  bool is_of_board = false;  // whose caches do not hold many weights (kFarWeights)
   // Two runs meet in one product: the bias lacks the products of each weight of a run and the one in the next run's
   // place.
   bool is_halved = false;

@@ -86,7 +86,7 @@ void multiply(const Product& of) {
 
 template <bool kFits>
 constexpr Form form() {
-  return {.block = 4, .run = 16, .step = 8, .bias_lanes = 4, .multiply = multiply<kFits>};
+  return {.block = 4, .run = 16, .step = 8, .bias_lanes = 4, .is_of_board = true, .multiply = multiply<kFits>};
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void multiply(const Product& of) {
 
 template <bool kFits>
 constexpr Form form() {
-  return {.block = 16, .run = 4, .step = 4, .bias_lanes = 1, .multiply = multiply<kFits>};
+  return {.block = 16, .run = 4, .step = 4, .bias_lanes = 1, .is_of_board = true, .multiply = multiply<kFits>};
 }
 
 }  // namespace

@@ -166,7 +166,8 @@ void multiply(const Product& of) {
 
 }  // namespace
 
-constexpr Form kNeonInOrder{.block = 4, .run = 16, .step = 8, .bias_lanes = 4, .multiply = multiply};
+constexpr Form kNeonInOrder{
+    .block = 4, .run = 16, .step = 8, .bias_lanes = 4, .is_of_board = true, .multiply = multiply};
 
 }  // namespace kinglet::engine::kernels::products
 #endif

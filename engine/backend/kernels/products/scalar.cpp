@@ -24,6 +24,7 @@ void multiply(const Product& of) {
 
 }  // namespace
 
-constexpr Form kScalar{.block = kBlock, .run = kRun, .step = kRun, .bias_lanes = 1, .multiply = multiply};
+constexpr Form kScalar{
+    .block = kBlock, .run = kRun, .step = kRun, .bias_lanes = 1, .is_of_board = true, .multiply = multiply};
 
 }  // namespace kinglet::engine::kernels::products

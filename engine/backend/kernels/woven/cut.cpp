@@ -16,6 +16,9 @@ struct Xnnpack {
 constexpr Xnnpack kFloats{.product = 1.35, .rows = 4, .vectors = 2};
 constexpr Xnnpack kHalves{.product = 1.33, .rows = 6, .vectors = 2};
 
+// Of woven panels that stay in a cache while all weights pass, some at a time.
+constexpr std::size_t kNearPanels = std::size_t{448} << 10U;
+
 bool is_padded(const xnn::Window& window) {
   return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
 }
@@ -84,6 +87,12 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
   constexpr std::size_t kLeastBlocks = 4;  // that pay for weaving
   const std::size_t most = shape.groups > 1 ? shape.groups : std::max<std::size_t>(blocks / kLeastBlocks, 1);
   chunks = std::clamp<std::size_t>(divided_up(kParts, panels), 1, most);
+  // But where weights are many.
+  const std::size_t number_size = kVectorBytes / tile.lanes;
+  const std::size_t weights = packed_numbers() * number_size;
+  if (tile.together == 1 || shape.groups > 1 || panels == 1 || weights <= kFarWeights) return;
+  chunks = std::min(divided_up(weights, kNearWeights), blocks);
+  batches = divided_up(panels, std::max<std::size_t>(kNearPanels / (panel_numbers() * number_size), 1));
 }
 
 // In instructions, by what was counted (docs/benchmarks.md).
@@ -93,14 +102,15 @@ double cost_of_woven(const Cut& cut, const ConvolutionShape& shape) {
   const auto vectors = static_cast<double>(cut.vectors);
   const auto numbers = static_cast<double>(cut.numbers);
   const auto lanes = static_cast<double>(cut.tile.lanes);
-  const double woven = static_cast<double>(cut.panels * cut.chunks);
+  const auto parts = static_cast<double>(cut.panels * cut.chunks);
+  const auto times_woven = static_cast<double>(cut.weaves_first() ? 1 : cut.chunks);
   constexpr double kStart = 3000;   // of a step of its own
   constexpr double kOfPanel = 150;  // beside what follows
   constexpr double kWeaving = 1;    // of a vector of numbers
   constexpr double kEnd = 4;        // of a vector of outputs
   // Loads and counts for each vector of numbers and three of outputs.
   const double product = 1 + (lanes + 3) / (3 * lanes * rows / static_cast<double>(cut.panels));
-  const double own = kStart + woven * kOfPanel + rows * numbers / lanes * kWeaving * static_cast<double>(cut.chunks) +
+  const double own = kStart + parts * kOfPanel + times_woven * rows * numbers / lanes * kWeaving +
                      rows * vectors * (numbers * product + kEnd);
 
   const auto of_taps = static_cast<double>(shape.taps() * shape.input_channels);

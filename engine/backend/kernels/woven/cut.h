@@ -48,6 +48,12 @@ struct Cut {
   }
   // Of a group.
   [[nodiscard]] std::size_t packed_numbers() const { return vectors * tile.lanes * numbers; }
+  // Where weights are too many to stay in a cache: a batch of panels is woven before any is multiplied.
+  [[nodiscard]] bool weaves_first() const { return batches > 0; }
+  [[nodiscard]] std::size_t first_panel(std::size_t batch) const { return share(batch, panels, batches); }
+  [[nodiscard]] std::size_t batch_numbers() const { return (panels + batches - 1) / batches * panel_numbers(); }
+  // Of one, whatever rows it has.
+  [[nodiscard]] std::size_t panel_numbers() const { return tile.rows * numbers; }
   [[nodiscard]] bool fits() const {
     const bool has_room = in_place || (numbers <= tile.most_numbers && (joined || tile.together > 1));
     return takes_groups && has_room && rows > 0 && numbers > 0 && vectors > 0;
@@ -66,6 +72,7 @@ struct Cut {
   std::size_t vectors;       // of outputs of a group
   std::size_t wide, blocks;  // of those: of the most vectors, and all
   std::size_t chunks = 1;    // of blocks, or of groups where there are several, each a thread's
+  std::size_t batches = 0;   // of panels that are woven first; 0: each is woven where it is multiplied
 
  private:
   [[nodiscard]] static std::size_t share(std::size_t part, std::size_t all, std::size_t parts) {

@@ -12,16 +12,17 @@
 namespace kinglet::engine::kernels::woven {
 
 // ARM's: numbers of a row that lie together, and outputs of a vector: 16 bytes, of floats or of float16.
+inline constexpr std::size_t kVectorBytes = 16;
 template <typename Number>
-inline constexpr std::size_t kLanes = 16 / sizeof(Number);
+inline constexpr std::size_t kLanes = kVectorBytes / sizeof(Number);
 inline constexpr std::size_t kQuad = kLanes<float>;
 // In any form.
 inline constexpr std::size_t kMostLanes = 8;    // of a vector
 inline constexpr std::size_t kMostRows = 14;    // of a panel
 inline constexpr std::size_t kMostVectors = 4;  // of a block of outputs
 inline constexpr std::size_t kWovenRows = 7;    // at most, of a panel that is woven
-// Of a panel that is brought together, in any form: it lies on the stack, in 108 KiB.
-inline constexpr std::size_t kMostPanelNumbers = std::size_t{6} * 4608;
+// Of a panel that is brought together, in any form: it lies on the stack, in 126 KiB.
+inline constexpr std::size_t kMostPanelNumbers = std::size_t{kWovenRows} * 4608;
 
 // How a form would have a layer cut.
 struct Tile {
@@ -39,7 +40,7 @@ inline constexpr Tile kWovenTile{.together = kLanes<Number>,
                                  .rows = kWovenRows,
                                  .rows_of_one = kWovenRows,
                                  .vectors = 3,
-                                 .most_numbers = 2304};
+                                 .most_numbers = kMostPanelNumbers / kWovenRows};
 
 // Writes whole vectors of each row: [vectors][rows][16 bytes].
 struct Weave {
