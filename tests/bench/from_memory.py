@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What one inference brings from memory on a Raspberry Pi, by a model of its caches beside an emulated processor.
+
+  from_memory.py --plugin LIBFROM_MEMORY --worker BENCH_WORKER --machine EMULATED_PI [--cpu cortex-a72|cortex-a76]
+                 [--form session|half] [--places N] MODEL...
+
+Of each model: millions of bytes behind the second cache, of instructions executed, and bytes behind the first cache; with
+--places the instructions that most of the first come from. One thread; the caches are those of a Pi 4 (Cortex-A72: 32 KiB, and
+1 MiB that its four cores share) or Pi 5 (Cortex-A76: 64 and 512 KiB; there, another 2 MiB lie before the memory).
+A run of three inferences less one of one; half a minute and more each. What a processor fetches early is not told apart."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CACHES = {"cortex-a72": "l1=32,l1ways=2,l2=1024,l2ways=16", "cortex-a76": "l1=64,l1ways=4,l2=512,l2ways=8"}
+LINE = 64
+OF_THE_MACHINE = re.compile(r"/lib(c|m)\.so")  # must fit its loader
+
+
+def collected(worker, model, folder):
+    """What the machine gets."""
+    (folder / "lib").mkdir(parents=True)
+    shutil.copy(worker, folder / "worker")
+    shutil.copy(model, folder / "model.onnx")
+    told = subprocess.run(["qemu-aarch64", "-E", "LD_TRACE_LOADED_OBJECTS=1", worker], capture_output=True, text=True, check=True).stdout
+    for path in re.findall(r" => (/\S+)", told):
+        if not OF_THE_MACHINE.search(path):
+            shutil.copy(path, folder / "lib")
+
+
+def emulator_with(plugin, caches, result, folder):
+    """A folder whose qemu-system-aarch64 has the plug-in."""
+    folder.mkdir()
+    emulator = folder / "qemu-system-aarch64"
+    emulator.write_text(f'#!/bin/sh\nexec {shutil.which("qemu-system-aarch64")} -plugin {plugin},out={result},{caches} "$@"\n')
+    emulator.chmod(0o755)
+    return folder
+
+
+def counted(options, model, runs, work):
+    """(instructions, lines behind the first cache, behind the second), [address, lines, instruction]."""
+    folder, result = work / f"app{runs}", work / f"counts{runs}"
+    collected(options.worker, model, folder)
+    path = emulator_with(Path(options.plugin).resolve(), CACHES[options.cpu], result, work / f"bin{runs}")
+    command = f"mkdir -p /out; LD_LIBRARY_PATH=/app/lib ./worker once {options.form} model.onnx {runs}"
+    ended = subprocess.run([options.machine, "--cpu", options.cpu, "--cores", "1", "--memory", "1800", "--timeout", "1200", folder, command],
+                           env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False)
+    if ended.returncode != 0 or not result.exists():
+        sys.exit(f"from_memory: {model}: the machine ended with {ended.returncode}: {ended.stdout[-300:]}{ended.stderr[-300:]}")
+    first, *places = result.read_text().splitlines()
+    numbers = [int(word) for word in first.split()[1::2]]
+    return numbers, [place.split(" ", 2) for place in places]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--plugin", "--worker", "--machine"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--cpu", choices=CACHES, default="cortex-a72")
+    parser.add_argument("--form", choices=("session", "half"), default="session")
+    parser.add_argument("--places", type=int, default=0)
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    options = parser.parse_args()
+    for model in options.models:
+        with tempfile.TemporaryDirectory() as work:
+            one, _ = counted(options, model, 1, Path(work))
+            three, places = counted(options, model, 3, Path(work))
+        instructions, first, second = ((many - few) / 2e6 for many, few in zip(three, one))
+        print(f"{Path(model).name}: {second * LINE:.1f} MB from memory, {instructions:.2f} M instructions, {first * LINE:.0f} MB behind the first cache", flush=True)
+        for address, lines, text in places[:options.places]:
+            print(f"  {address} {int(lines) * LINE / 1e6:8.1f} MB in three and the load  {text}")
+
+
+if __name__ == "__main__":
+    main()
