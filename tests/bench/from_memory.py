@@ -67,6 +67,12 @@ def main():
     parser.add_argument("--places", type=int, default=0)
     parser.add_argument("models", nargs="+", metavar="MODEL")
     options = parser.parse_args()
+    for path in (options.plugin, options.worker, options.machine, *options.models):
+        if not Path(path).is_file():
+            parser.error(f"{path}: no such file; docs/benchmarks.md, \"What comes from memory\", has what builds each")
+    for program in ("qemu-aarch64", "qemu-system-aarch64"):
+        if shutil.which(program) is None:
+            parser.error(f"{program} is not installed; run this by ./dev exec --with build,test,arm64,emulation")
     for model in options.models:
         with tempfile.TemporaryDirectory() as work:
             one, _ = counted(options, model, 1, Path(work))
