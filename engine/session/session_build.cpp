@@ -96,6 +96,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options, s
   KINGLET_TRY(pack(built));
   KINGLET_TRY(place_steps(std::move(built)));
   let_go_of_graph();
+  (void)let_go_of_program_pages();  // and again when it has run: what built it is not what runs it
   return {};
 }
 

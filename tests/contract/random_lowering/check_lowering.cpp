@@ -21,8 +21,8 @@ constexpr double kHalfUnit = 0x1p-10;
 
 // Sums of Winograd's are of a whole tile's numbers, and its transforms make them larger: what one of them may be off is
 // in proportion to the largest beside it. Of infinities and their neighbours they make what is no number.
-const std::set<std::string> kTileKernels{"winograd2_f32__scalar", "winograd4_f32__scalar", "winograd2_f16__neon",
-                                         "winograd4_f16__neon"};
+const std::set<std::string> kTileKernels{"winograd2_f32__scalar", "winograd4_f32__scalar", "winograd2s2_f32__scalar",
+                                         "winograd2_f16__neon",   "winograd4_f16__neon",   "winograd2s2_f16__neon"};
 constexpr double kTileRoundings = 64;
 
 bool takes_tiles(const SessionOptions& options) {
@@ -188,9 +188,9 @@ std::string check_halves(const Row& row, const Case& made, Graph graph, std::vec
   if (!answers) return "";
   for (const SessionOptions& options :
        {SessionOptions{.optimize = false, .half = true, .half_everywhere = true}, SessionOptions{.half = true},
-        SessionOptions{
-            .half = true,
-            .forced_kernels = {made.text.size() % 2 == 0 ? "winograd2_f16__neon" : "winograd4_f16__neon"}}}) {
+        SessionOptions{.half = true,
+                       .forced_kernels = {made.text.size() % 2 == 0 ? "winograd2_f16__neon" : "winograd4_f16__neon",
+                                          "winograd2s2_f16__neon"}}}) {
     if (made.infinities && takes_tiles(options)) continue;
     bool lowered = false;
     const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), lowered);
@@ -223,7 +223,9 @@ Verdict check_lowering(const Row& row, const Case& made) {
             .optimize = false,
             .forced_kernels = {"depthwise_f32__scalar", "panels_f32__scalar", "woven_f32__scalar", "silu_f32__scalar",
                                "depthwise_s8__scalar", "few_channels_s8__scalar", "winograd_s8__scalar"}},
-        SessionOptions{.optimize = false, .forced_kernels = {"columns_s8__scalar", "products_s8__scalar", tiles}},
+        SessionOptions{
+            .optimize = false,
+            .forced_kernels = {"columns_s8__scalar", "products_s8__scalar", "winograd2s2_f32__scalar", tiles}},
         SessionOptions{}}) {
     if (made.infinities && takes_tiles(options)) continue;
     const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), verdict.lowered);

@@ -8,8 +8,9 @@ namespace kinglet::engine::kernels::winograd {
 
 constexpr Form<float> kAvx2{.lanes = Avx2::kLanes,
                             .tiles = 6,
-                            .two = kTransforms<Avx2, 2>,
-                            .four = kTransforms<Avx2, 4>,
+                            .two = kTransforms<Avx2, kTwo>,
+                            .four = kTransforms<Avx2, kFour>,
+                            .strided_two = kTransforms<Avx2, kStridedTwo>,
                             .multiply = {{multiply<Avx2, 1, 1>, multiply<Avx2, 2, 1>, multiply<Avx2, 3, 1>,
                                           multiply<Avx2, 4, 1>, multiply<Avx2, 5, 1>, multiply<Avx2, 6, 1>},
                                          {multiply<Avx2, 1, 2>, multiply<Avx2, 2, 2>, multiply<Avx2, 3, 2>,

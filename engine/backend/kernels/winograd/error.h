@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "engine/backend/kernels/winograd/form.h"
+#include "engine/backend/kernels/winograd/scheme.h"
 
 namespace kinglet::engine::kernels::winograd {
 
@@ -15,13 +16,14 @@ template <typename Number>
 inline constexpr double kRounding = sizeof(Number) == sizeof(Half) ? 0x1p-11 : 0x1p-24;
 
 // The error of any output stays below this, in times of the outputs' root mean square, for numbers without a pattern:
-// roundings of `channels` sums, and of the transforms, grow with the root; the transforms of 4x4 and 2x2 outputs
-// multiply them (of 4x4, 17 was the most that was seen, in the layers of the test).
+// roundings of a sum's products, and of the transforms, grow with the root; the transforms multiply them (those of 4x4
+// outputs by 17 at most, as far as was seen, in the layers of the test).
 template <typename Number>
-[[nodiscard]] double relative_error(std::size_t size, std::size_t channels) {
-  const auto summed = static_cast<double>(std::min(channels, kMostSummed<Number>));
-  const double sums = static_cast<double>(channels) / static_cast<double>(kMostSummed<Number>);
-  return kRounding<Number> * (size == 4 ? 20 : 4) * std::sqrt(summed + sums + 24);
+[[nodiscard]] double relative_error(const Scheme& scheme, std::size_t channels) {
+  const std::size_t products = scheme.points_of(0) * channels;
+  const auto summed = static_cast<double>(std::min(products, kMostSummed<Number>));
+  const double sums = static_cast<double>(products) / static_cast<double>(kMostSummed<Number>);
+  return kRounding<Number> * scheme.error * std::sqrt(summed + sums + 24);
 }
 
 // That a layer's answer may have. Tiles of 4x4 outputs keep to it up to 1100 channels of floats and 630 of float16; the

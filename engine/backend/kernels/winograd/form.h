@@ -6,37 +6,39 @@
 
 #include <cstddef>
 
+#include "engine/backend/kernels/winograd/scheme.h"
 #include "engine/graph/data_type.h"
 
 namespace kinglet::engine::kernels::winograd {
 
-// A tile gives size x size outputs of size + 2 numbers a side.
-inline constexpr std::size_t kMostSide = 6;
-inline constexpr std::size_t kMostPoints = kMostSide * kMostSide;
+// Numbers in a line of a cache: so many lie between the points of one sum and the next, since without them a tile's
+// points would lie in few sets of a cache.
+template <typename Number>
+inline constexpr std::size_t kLine = 64 / sizeof(Number);
 
 // One tile of the input becomes its points. Steps are in numbers.
 template <typename Number>
 struct InputTile {
-  const Number* const* pixels;  // side * side, row by row; zeros where there is padding
-  std::size_t channels;         // up to the next whole vector are read and written
-  Number* points;               // [points][vectors of channels][tiles of the group][lanes], of this tile
-  std::size_t point_step, vector_step;
+  const Number* const* pixels;          // side * side, row by row; zeros where there is padding
+  std::size_t channels;                 // up to the next whole vector are read and written
+  Number* points;                       // [places][vectors of channels][tiles of the group][lanes], of this tile
+  std::size_t point_step, vector_step;  // of a point of the same sum; kLine more of the next sum's
 };
 
-// The sums over the channels of one point, for all tiles of a group and a block of outputs.
+// The products of one sum, over the channels of all its points, for all tiles of a group and a block of outputs.
 template <typename Number>
 struct Product {
   const Number* tiles;    // [vectors of channels][tiles][lanes]
   const Number* weights;  // [channels][vectors][lanes]
-  std::size_t channels;
-  Number* sums;  // [tiles][vectors][lanes]
+  std::size_t channels;   // of all points, one behind the other
+  Number* sums;           // [tiles][vectors][lanes]
 };
 
 // The sums of one tile become outputs.
 template <typename Number>
 struct OutputTile {
-  const Number* sums;  // [points][...][vectors][lanes]
-  std::size_t point_step;
+  const Number* sums;  // [sums][...][vectors][lanes]
+  std::size_t sum_step;
   std::size_t rows, columns;  // of the tile that the output has
   std::size_t channels;       // of the block
   Number* output;             // of the first pixel and channel
@@ -66,9 +68,9 @@ inline constexpr std::size_t kMostSummed = sizeof(Number) == sizeof(Half) ? 32 :
 
 template <typename Number>
 struct Form {
-  std::size_t lanes;  // of a vector
-  std::size_t tiles;  // of a group, at most
-  Transforms<Number> two, four;
+  std::size_t lanes;                                    // of a vector
+  std::size_t tiles;                                    // of a group, at most
+  Transforms<Number> two, four, strided_two;            // of the schemes of these names
   Multiply<Number> multiply[kMostVectors][kMostTiles];  // by vectors and tiles, each less one
 };
 

@@ -37,15 +37,17 @@ void multiply_halves(const Product<Half>& of) {
 
 constexpr Form<float> kScalar{.lanes = Scalar::kLanes,
                               .tiles = 3,
-                              .two = kTransforms<Scalar, 2>,
-                              .four = kTransforms<Scalar, 4>,
+                              .two = kTransforms<Scalar, kTwo>,
+                              .four = kTransforms<Scalar, kFour>,
+                              .strided_two = kTransforms<Scalar, kStridedTwo>,
                               .multiply = {{multiply<Scalar, 1, 1>, multiply<Scalar, 2, 1>, multiply<Scalar, 3, 1>},
                                            {multiply<Scalar, 1, 2>, multiply<Scalar, 2, 2>, multiply<Scalar, 3, 2>}}};
 
 constexpr Form<Half> kScalarHalf{.lanes = ScalarHalf::kLanes,
                                  .tiles = 3,
-                                 .two = kTransforms<ScalarHalf, 2>,
-                                 .four = kTransforms<ScalarHalf, 4>,
+                                 .two = kTransforms<ScalarHalf, kTwo>,
+                                 .four = kTransforms<ScalarHalf, kFour>,
+                                 .strided_two = kTransforms<ScalarHalf, kStridedTwo>,
                                  .multiply = {{multiply_halves<1, 1>, multiply_halves<2, 1>, multiply_halves<3, 1>},
                                               {multiply_halves<1, 2>, multiply_halves<2, 2>, multiply_halves<3, 2>}}};
 

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the transforms of a Winograd convolution, written once for vectors of any width: a form (form.h) gives
 // its vector, so that all forms do the same arithmetic in the same order and give the same bits.
-//
-// The polynomials are taken at 0, +-5/8, +-3/2 and infinity (size 4) and at 0, +-1 and infinity (size 2). All factors
-// are exact in float and in float16; against 0, +-1, +-2 the error of size 4 is halved
-// (docs/decisions/0026-winograd.md).
 #pragma once
 
 #include "engine/backend/kernels/vectors/ahead.h"
 #include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/winograd/form.h"
+#include "engine/backend/kernels/winograd/scheme.h"
 
 namespace kinglet::engine::kernels::winograd {
-
-inline constexpr float kA = 0.625F, kB = 1.5F;
-inline constexpr float kA2 = kA * kA, kB2 = kB * kB;
-// A filter's points at +-kB are the smallest by far, and are kept so many times larger for each of a point's two
-// directions: fewer weights are too small for float16.
-inline constexpr float kUp = 2;
 
 // `Simd` has Number, Vector, kLanes, load, store, set (of a float, too), add, subtract, multiply, min, max, fma(a, b,
 // c) = a * b + c in one rounding and fnma(a, b, c) = c - a * b.
@@ -51,6 +42,19 @@ struct Lines {
     to[5] = Simd::fma(product, from[1], Simd::fnma(both, from[3], from[5]));
   }
 
+  static void input(const V (&from)[5], V (&to)[5]) {
+    to[0] = Simd::subtract(from[0], from[2]);
+    to[1] = from[1];
+    to[2] = from[2];
+    to[3] = Simd::subtract(from[4], from[2]);
+    to[4] = from[3];
+  }
+
+  static void output(const V (&from)[3], V (&to)[2]) {
+    to[0] = Simd::add(from[0], from[1]);
+    to[1] = Simd::add(from[2], from[1]);
+  }
+
   static void output(const V (&from)[4], V (&to)[2]) {
     to[0] = Simd::add(Simd::add(from[0], from[1]), from[2]);
     to[1] = Simd::subtract(Simd::subtract(from[1], from[2]), from[3]);
@@ -68,12 +72,16 @@ struct Lines {
   }
 };
 
-template <typename Simd, std::size_t kSize>
+template <typename Simd, const Scheme& kScheme>
 void transform_input(const InputTile<typename Simd::Number>& of) {
-  constexpr std::size_t kSide = kSize + 2;
+  constexpr std::size_t kSide = kScheme.side;
   using V = typename Simd::Vector;
   const auto* pixels = of.pixels;
-  const std::size_t step = of.point_step;
+  // A row's are told from its first one: where all were told from the tile's, GCC 14 made a tenth more instructions.
+  const auto place_of = [step = of.point_step](std::size_t y, std::size_t x) {
+    const std::size_t sum = kScheme.sum_at(y, x);
+    return sum * (step + kLine<typename Simd::Number>)+(kScheme.place_of(y, x) - sum) * step;
+  };
   auto* to = of.points;
   for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, to += of.vector_step) {
     V columns[kSide][kSide];
@@ -86,14 +94,15 @@ void transform_input(const InputTile<typename Simd::Number>& of) {
     }
     auto* row = to;
     KINGLET_UNROLL
-    for (std::size_t y = 0; y < kSide; ++y, row += kSide * step) {
+    for (std::size_t y = 0; y < kSide; ++y) {
+      if (y > 0) row += place_of(y, 0) - place_of(y - 1, 0);
       V line[kSide];
       V points[kSide];
       KINGLET_UNROLL
       for (std::size_t x = 0; x < kSide; ++x) line[x] = columns[x][y];
       Lines<Simd>::input(line, points);
       KINGLET_UNROLL
-      for (std::size_t x = 0; x < kSide; ++x) Simd::store(row + x * step, points[x]);
+      for (std::size_t x = 0; x < kSide; ++x) Simd::store(row + (place_of(y, x) - place_of(y, 0)), points[x]);
     }
   }
 }
@@ -104,22 +113,23 @@ void store_some(typename Simd::Number* to, typename Simd::Vector numbers, std::s
   __builtin_memcpy(to, &numbers, count * sizeof(*to));
 }
 
-template <typename Simd, std::size_t kSize>
+template <typename Simd, const Scheme& kScheme>
 void transform_output(const OutputTile<typename Simd::Number>& of) {
-  constexpr std::size_t kSide = kSize + 2;
+  constexpr std::size_t kSize = kScheme.size;
+  constexpr std::size_t kSums = kScheme.sums;
   using V = typename Simd::Vector;
   const V least = Simd::set(of.least);
   const V most = Simd::set(of.most);
-  const std::size_t point_step = of.point_step;
+  const std::size_t sum_step = of.sum_step;
   const std::size_t pixel_step = of.pixel_step;
   for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes) {
-    V rows[kSize][kSide];
+    V rows[kSize][kSums];
     KINGLET_UNROLL
-    for (std::size_t x = 0; x < kSide; ++x) {
-      V line[kSide];
+    for (std::size_t x = 0; x < kSums; ++x) {
+      V line[kSums];
       V column[kSize];
       KINGLET_UNROLL
-      for (std::size_t y = 0; y < kSide; ++y) line[y] = Simd::load(of.sums + (y * kSide + x) * point_step + channel);
+      for (std::size_t y = 0; y < kSums; ++y) line[y] = Simd::load(of.sums + (y * kSums + x) * sum_step + channel);
       Lines<Simd>::output(line, column);
       KINGLET_UNROLL
       for (std::size_t y = 0; y < kSize; ++y) rows[y][x] = column[y];
@@ -148,9 +158,9 @@ void transform_output(const OutputTile<typename Simd::Number>& of) {
   }
 }
 
-template <typename Simd, std::size_t kSize>
-inline constexpr Transforms<typename Simd::Number> kTransforms{.input = transform_input<Simd, kSize>,
-                                                               .output = transform_output<Simd, kSize>};
+template <typename Simd, const Scheme& kScheme>
+inline constexpr Transforms<typename Simd::Number> kTransforms{.input = transform_input<Simd, kScheme>,
+                                                               .output = transform_output<Simd, kScheme>};
 
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
 void clear(typename Simd::Vector (&sums)[kTiles][kVectors]) {

@@ -54,8 +54,9 @@ consteval Form<typename Simd::Number> woven_form() {
     return Form<typename Simd::Number>{
         .lanes = Simd::kLanes,
         .tiles = woven::kWovenRows,
-        .two = kTransforms<Simd, 2>,
-        .four = kTransforms<Simd, 4>,
+        .two = kTransforms<Simd, kTwo>,
+        .four = kTransforms<Simd, kFour>,
+        .strided_two = kTransforms<Simd, kStridedTwo>,
         .multiply = {{multiply_woven<Simd, form, kBefore + 1, 1>...}, {multiply_woven<Simd, form, kBefore + 1, 2>...}}};
   }(std::make_index_sequence<woven::kWovenRows>());
 }
