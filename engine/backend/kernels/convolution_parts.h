@@ -52,6 +52,8 @@ inline constexpr double kAvx2Product = 0.48;
 // (docs/decisions/0059-weights-from-memory-once.md).
 inline constexpr std::size_t kFarWeights = std::size_t{384} << 10U;
 inline constexpr std::size_t kNearWeights = std::size_t{128} << 10U;
+// Of what the pixels are brought together to, that lies beside those.
+inline constexpr std::size_t kNearPanels = std::size_t{448} << 10U;
 
 // Calls run_part(part) for each of `count` parts, on the pool's threads. What is too small for a float's full precision
 // is zero meanwhile, as XNNPACK wants it of the pool for its own: the same bits, and on most processors much sooner.

@@ -23,7 +23,7 @@ using products::Form;
 using products::kMostRows;
 
 constexpr std::size_t kMostTapRows = 8;
-// Of a window whose numbers are brought together, on the stack of their thread.
+// Of a window whose numbers are brought together: on the stack of their thread, where each is where it is multiplied.
 constexpr std::size_t kMostJoined = 4608;
 constexpr std::size_t kMostBlock = 16;  // of any form
 
@@ -48,19 +48,27 @@ struct Cut {
     if (!joined) chunks = std::clamp<std::size_t>(kParts / std::max<std::size_t>(panels, 1), 1, blocks);
     const std::size_t weights = blocks * form.block * numbers;
     chunk_by_chunk = form.is_of_board && weights > kFarWeights;
-    if (chunk_by_chunk) chunks = std::min(std::max(chunks, divided_up(weights, kNearWeights)), blocks);
+    if (!chunk_by_chunk) return;
+    chunks = std::min(std::max(chunks, divided_up(weights, kNearWeights)), blocks);
+    if (joined)
+      batch_panels = std::clamp<std::size_t>(kNearPanels / (form.rows * line()), 1, std::max<std::size_t>(panels, 1));
   }
 
   [[nodiscard]] std::size_t first_pixel(std::size_t panel) const { return panel * pixels / panels; }
   [[nodiscard]] std::size_t first_panel(std::size_t band) const { return band * panels / bands; }
   [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
+  // Bytes from one row to the next, where they are brought together: what is behind a row is written and read.
+  [[nodiscard]] std::size_t line() const {
+    return rounded_up(numbers, products::kReadBehind) + 2 * products::kReadBehind;
+  }
 
   bool joined;
   std::size_t numbers;  // of a row
   std::size_t pixels, panels, bands;
-  std::size_t blocks;           // of outputs
-  std::size_t chunks = 1;       // of blocks, each a thread's
-  bool chunk_by_chunk = false;  // all pixels take one before the next
+  std::size_t blocks;            // of outputs
+  std::size_t chunks = 1;        // of blocks, each a thread's
+  bool chunk_by_chunk = false;   // all pixels take one before the next
+  std::size_t batch_panels = 0;  // that are brought together before any takes one; 0: each where it is multiplied
 };
 
 LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
@@ -85,9 +93,19 @@ class ProductsS8 final : public Kernel {
     std::size_t begin = 0, end = 0;
   };
   void run_panel(const std::int8_t* input, std::int8_t* output, std::size_t index, const Blocks& blocks) const;
+  // A pixel of the output, and what of the input lies under its line.
+  struct Place {
+    std::size_t x = 0, line = 0;
+    Lines lines;
+  };
   void run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const;
+  void run_batch(const std::int8_t* input, std::int8_t* output, std::size_t first, std::int8_t* numbers,
+                 pthreadpool_t pool) const;
+  [[nodiscard]] Place place_of(const std::int8_t* input, std::size_t pixel) const;
   [[nodiscard]] Lines lines_under(const std::int8_t* input, std::size_t line) const;
+  void join_panel(const std::int8_t* input, Place& place, std::size_t index, std::int8_t* to) const;
   void join(const Lines& lines, std::size_t x, std::int8_t* to) const;
+  void multiply_panel(const std::int8_t* numbers, std::int8_t* output, std::size_t index, const Blocks& blocks) const;
   void fill_up(products::Product& product) const;
   void multiply(products::Product& product, const Blocks& blocks) const;
   void multiply_last(products::Product& product) const;
@@ -154,9 +172,15 @@ std::int64_t ProductsS8::products_of_runs(std::span<const std::int8_t> block, st
   return sum;
 }
 
-void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
+  if (cut_.batch_panels > 0) {
+    auto* numbers = reinterpret_cast<std::int8_t*>(scratch.data());
+    for (std::size_t first = 0; first < cut_.panels; first += cut_.batch_panels)
+      run_batch(input, output, first, numbers, pool);
+    return;
+  }
   run_parts(cut_.bands * cut_.chunks, pool, [&](std::size_t part) {
     const std::size_t chunk = cut_.chunk_by_chunk ? part / cut_.bands : part % cut_.chunks;
     const std::size_t band = cut_.chunk_by_chunk ? part % cut_.bands : part / cut_.chunks;
@@ -196,32 +220,61 @@ void ProductsS8::run_panel(const std::int8_t* input, std::int8_t* output, std::s
 }
 
 void ProductsS8::run_band(const std::int8_t* input, std::int8_t* output, std::size_t band, const Blocks& blocks) const {
-  constexpr std::size_t kLine = kMostJoined + 2 * products::kReadBehind;
-  alignas(16) std::array<std::int8_t, kMostRows * kLine> numbers;
-  for (std::size_t i = 0; i < form_->rows; ++i)
-    std::fill_n(numbers.data() + i * kLine + cut_.numbers - form_->step, form_->step, std::int8_t{0});
-  std::size_t pixel = cut_.first_pixel(cut_.first_panel(band));
-  std::size_t x = pixel % shape_.output_width;
-  std::size_t line = pixel / shape_.output_width;
-  Lines lines = lines_under(input, line);
-  output += blocks.begin * form_->block + pixel * shape_.output_channels;
-  products::Product product;
-  for (std::size_t index = cut_.first_panel(band); index < cut_.first_panel(band + 1); ++index) {
-    const std::size_t count = cut_.first_pixel(index + 1) - pixel;
-    product.row_count = count;
-    for (std::size_t i = 0; i < count; ++i, output += shape_.output_channels) {
-      if (x == shape_.output_width) {
-        x = 0;
-        lines = lines_under(input, ++line);
-      }
-      join(lines, x++, numbers.data() + i * kLine);
-      product.rows[i] = numbers.data() + i * kLine;
-      product.outputs[i] = output;
-    }
-    fill_up(product);
-    multiply(product, blocks);
-    pixel += count;
+  alignas(16) std::array<std::int8_t, kMostRows*(kMostJoined + 3 * products::kReadBehind)> numbers;
+  const std::size_t first = cut_.first_panel(band);
+  Place place = place_of(input, cut_.first_pixel(first));
+  for (std::size_t index = first; index < cut_.first_panel(band + 1); ++index) {
+    join_panel(input, place, index, numbers.data());
+    multiply_panel(numbers.data(), output, index, blocks);
   }
+}
+
+// All rows are brought together before the first chunk of the weights is asked for.
+void ProductsS8::run_batch(const std::int8_t* input, std::int8_t* output, std::size_t first, std::int8_t* numbers,
+                           pthreadpool_t pool) const {
+  const std::size_t count = std::min(cut_.batch_panels, cut_.panels - first);
+  const std::size_t panel_bytes = form_->rows * cut_.line();
+  run_parts(count, pool, [&](std::size_t part) {
+    Place place = place_of(input, cut_.first_pixel(first + part));
+    join_panel(input, place, first + part, numbers + part * panel_bytes);
+  });
+  run_parts(count * cut_.chunks, pool, [&](std::size_t part) {
+    const std::size_t chunk = part / count;
+    multiply_panel(numbers + part % count * panel_bytes, output, first + part % count,
+                   {.begin = cut_.first_block(chunk), .end = cut_.first_block(chunk + 1)});
+  });
+}
+
+ProductsS8::Place ProductsS8::place_of(const std::int8_t* input, std::size_t pixel) const {
+  const std::size_t line = pixel / shape_.output_width;
+  return {.x = pixel % shape_.output_width, .line = line, .lines = lines_under(input, line)};
+}
+
+// The rows of a panel from a place on, which moves behind them.
+void ProductsS8::join_panel(const std::int8_t* input, Place& place, std::size_t index, std::int8_t* to) const {
+  const std::size_t count = cut_.first_pixel(index + 1) - cut_.first_pixel(index);
+  for (std::size_t i = 0; i < count; ++i, to += cut_.line()) {
+    if (place.x == shape_.output_width) {
+      place.x = 0;
+      place.lines = lines_under(input, ++place.line);
+    }
+    std::fill_n(to + cut_.numbers - form_->step, form_->step, std::int8_t{0});
+    join(place.lines, place.x++, to);
+  }
+}
+
+void ProductsS8::multiply_panel(const std::int8_t* numbers, std::int8_t* output, std::size_t index,
+                                const Blocks& blocks) const {
+  const std::size_t first = cut_.first_pixel(index);
+  products::Product product;
+  product.row_count = cut_.first_pixel(index + 1) - first;
+  output += blocks.begin * form_->block + first * shape_.output_channels;
+  for (std::size_t i = 0; i < product.row_count; ++i) {
+    product.rows[i] = numbers + i * cut_.line();
+    product.outputs[i] = output + i * shape_.output_channels;
+  }
+  fill_up(product);
+  multiply(product, blocks);
 }
 
 ProductsS8::Lines ProductsS8::lines_under(const std::int8_t* input, std::size_t line) const {
@@ -333,7 +386,8 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
                  : 0;
   const double product = static_cast<double>(cut.numbers) / 16 * costs.sixteen + costs.end;
   const auto chunks = static_cast<double>(cut.chunks);
-  return kStart + panels * (chunks * (kOfPanel + joining) + static_cast<double>(cut.blocks) * product);
+  const double joinings = cut.batch_panels > 0 ? 1 : chunks;
+  return kStart + panels * (chunks * kOfPanel + joinings * joining + static_cast<double>(cut.blocks) * product);
 }
 
 // A processor that has a form.
@@ -368,7 +422,9 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   if (shape.groups != 1 || cut.pixels == 0 || cut.numbers == 0 || cut.blocks == 0) return std::nullopt;
   if (cut.numbers > form.most_numbers) return std::nullopt;
   if (cut.joined && (cut.numbers > kMostJoined || shape.window.kernel_height > kMostTapRows)) return std::nullopt;
-  return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, form).bytes()};
+  return Offer{.cost = cost_of(shape, processor),
+               .packed_bytes = sizes_of(cut, form).bytes(),
+               .scratch_bytes = cut.batch_panels * form.rows * cut.line()};
 }
 
 template <const Processor& processor>

@@ -175,18 +175,22 @@ Winograd<Number>::Winograd(const ConvolutionF32& work, const Form<Number>& form,
 template <typename Number>
 void Winograd<Number>::pack(std::span<const float> filters, Number* to) const {
   const std::size_t channels = shape_.input_channels;
+  const std::size_t points = scheme_->all_points();
+  std::array<std::size_t, winograd::kMostPoints> places{};
+  for (std::size_t i = 0; i < points; ++i) places[i] = scheme_->place_of(i / scheme_->side, i % scheme_->side);
   for (std::size_t index = 0; index < output_blocks(); ++index) {
     const OutputBlock block = output_block(index);
     const std::size_t width = block.vectors * form_->lanes;
     for (std::size_t channel = 0; channel < channels; ++channel) {
       for (std::size_t i = 0; i < block.channels; ++i) {
         const auto filter = filters.subspan(((block.first + i) * channels + channel) * 9).first<9>();
-        const auto points = winograd::filter_points(*scheme_, filter);
-        for (std::size_t place = 0; place < scheme_->all_points(); ++place)
-          to[(place * channels + channel) * width + i] = to_number(static_cast<float>(points[place]), Number{});
+        const auto of_filter = winograd::filter_points(*scheme_, filter);
+        for (std::size_t point = 0; point < points; ++point)
+          to[(places[point] * channels + channel) * width + i] =
+              to_number(static_cast<float>(of_filter[point]), Number{});
       }
     }
-    to += scheme_->all_points() * channels * width;
+    to += points * channels * width;
   }
 }
 

@@ -83,6 +83,21 @@ TEST(Products, BringManyWeightsToAllPixelsPartByPart) {
                 3);
 }
 
+// Some windows, brought together, before the next ones.
+TEST(Products, BringManyWeightsToABatchOfWindows) {
+  Random random(10);
+  const ByteLayer layer = finished(random, {.input_height = 27,
+                                            .input_width = 27,
+                                            .input_channels = 300,
+                                            .output_channels = 160,
+                                            .window = square_window(3, 2, 1)});
+  const auto offer = row_named("products_s8__scalar").offer(layer.work());
+  constexpr std::size_t kPixels = 14 * 14;
+  ASSERT_GT(offer.value().scratch_bytes, 0);
+  ASSERT_LT(offer->scratch_bytes, kPixels * 9 * layer.shape.input_channels);
+  expect_bits(kProducts, layer, 3);
+}
+
 TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
   Random random(1);
   const auto takes = [&](std::size_t channels) {

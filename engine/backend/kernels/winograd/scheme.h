@@ -98,7 +98,7 @@ inline constexpr Scheme kStridedTwo{.size = 2,
                                     .transforms = 100,
                                     .error = 4};
 
-// The points of a filter, by their places: in double, so that what they are rounded to is all that they are off.
+// The points of a filter, row by row: in double, so that what they are rounded to is all that they are off.
 [[nodiscard]] inline std::array<double, kMostPoints> filter_points(const Scheme& scheme,
                                                                    std::span<const float, 9> filter) {
   std::array<std::array<double, 3>, kMostSide> half{};  // [points of a column][columns]
@@ -110,7 +110,7 @@ inline constexpr Scheme kStridedTwo{.size = 2,
   for (std::size_t y = 0; y < scheme.side; ++y) {
     for (std::size_t x = 0; x < scheme.side; ++x) {
       const auto& of = scheme.filter[x];
-      points[scheme.place_of(y, x)] = half[y][0] * of[0] + half[y][1] * of[1] + half[y][2] * of[2];
+      points[y * scheme.side + x] = half[y][0] * of[0] + half[y][1] * of[1] + half[y][2] * of[2];
     }
   }
   return points;

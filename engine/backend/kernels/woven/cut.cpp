@@ -16,9 +16,6 @@ struct Xnnpack {
 constexpr Xnnpack kFloats{.product = 1.35, .rows = 4, .vectors = 2};
 constexpr Xnnpack kHalves{.product = 1.33, .rows = 6, .vectors = 2};
 
-// Of woven panels that stay in a cache while all weights pass, some at a time.
-constexpr std::size_t kNearPanels = std::size_t{448} << 10U;
-
 bool is_padded(const xnn::Window& window) {
   return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
 }
