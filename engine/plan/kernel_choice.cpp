@@ -33,7 +33,8 @@ std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId>
 // The same by a chosen kernel.
 std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId> nodes, const ChosenKernel& chosen) {
   std::optional<kernels::Work> work = work_of(graph, nodes);
-  return work && chosen.half ? work->in_halves() : work;
+  if (work && chosen.half) work = work->in_halves();
+  return work && chosen.from_floats ? work->from_floats() : work;
 }
 
 bool is_nhwc(const Graph& graph, const Layouts& layouts, ValueId value) {
@@ -77,6 +78,13 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
   };
   if (single && is_forced(*single) != is_forced(*half)) return is_forced(*single) ? single : half;
   return single && single->offer.cost < half->offer.cost ? single : half;
+}
+
+std::optional<ChosenKernel> choose_kernel_from_floats(const Graph& graph, NodeId id, const KernelWishes& wishes) {
+  std::optional<kernels::Work> work = work_of(graph, std::array{id}, ChosenKernel{.half = true, .from_floats = true});
+  std::optional<ChosenKernel> chosen = work ? choose_kernel(*work, wishes) : std::nullopt;
+  if (chosen) chosen->half = chosen->from_floats = true;
+  return chosen;
 }
 
 NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id) {

@@ -28,7 +28,8 @@ struct KernelWishes {
 struct ChosenKernel {
   const kernels::KernelRow* row = nullptr;
   kernels::Offer offer;
-  bool half = false;                           // it reads and writes float16
+  bool half = false;                           // it writes float16, and reads it unless
+  bool from_floats = false;                    // what it reads is float32
   const kernels::KernelRow* behind = nullptr;  // of a second node, which runs with the first in bands of rows
 
   [[nodiscard]] std::string name() const;
@@ -41,6 +42,10 @@ struct ChosenKernel {
 // The same for a node; nothing also where its values do not lie as kernels want them.
 [[nodiscard]] std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& layouts, NodeId id,
                                                         const KernelWishes& wishes);
+
+// The cheapest in float16 for a node whose one input lies in float32; nothing: XNNPACK. Pure.
+[[nodiscard]] std::optional<ChosenKernel> choose_kernel_from_floats(const Graph& graph, NodeId id,
+                                                                    const KernelWishes& wishes);
 
 // The node that adds something to what `id` gives, where nobody else reads that and all lies alike; kNoNode without
 // one.

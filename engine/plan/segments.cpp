@@ -138,9 +138,10 @@ std::vector<Unit> join_bands(const Graph& graph, const Layouts& layouts, std::ve
   return units;
 }
 
-// A kernel of float16 reads and writes what lies so, and XNNPACK converts for it: where one of its values comes from or
-// goes to anybody else, its nodes are XNNPACK's.
-std::vector<Unit> leave_borders(const Graph& graph, std::vector<Unit> units) {
+// A kernel of float16 reads and writes what lies so, and XNNPACK converts for it. Where the caller gives what it reads,
+// which is float32, another one may convert by itself; where else one of its values comes from or goes to somebody who
+// cannot, its nodes are XNNPACK's.
+std::vector<Unit> leave_borders(const Graph& graph, std::vector<Unit> units, const PlanOptions& options) {
   std::set<NodeId> takes_halves;
   for (const Unit& unit : units) {
     if (unit.lowered || unit.half) takes_halves.insert(unit.nodes.begin(), unit.nodes.end());
@@ -149,11 +150,21 @@ std::vector<Unit> leave_borders(const Graph& graph, std::vector<Unit> units) {
     return !graph.is_output(value) && takes_halves.contains(graph.value(value).producer) &&
            std::ranges::all_of(graph.consumers(value), [&](NodeId reader) { return takes_halves.contains(reader); });
   };
+  const auto is_callers = [&](ValueId value) {
+    return graph.value(value).producer == kNoNode && graph.value(value).type == DataType::kF32;
+  };
+  KernelWishes wishes = options.kernels;
+  wishes.cost_of_xnnpack = kernels::kCostOfHalves;
   std::vector<Unit> out;
   for (Unit& unit : units) {
-    const bool stays = !unit.kernel || !unit.half ||
-                       (std::ranges::all_of(kernel_inputs(graph, unit.nodes), fits) &&
-                        std::ranges::all_of(graph.node(unit.nodes.back()).outputs, fits));
+    bool stays = true;
+    if (unit.kernel && unit.half) {
+      const std::vector<ValueId> inputs = kernel_inputs(graph, unit.nodes);
+      const bool converts = unit.nodes.size() == 1 && std::ranges::all_of(inputs, is_callers);
+      if (converts) unit.kernel = choose_kernel_from_floats(graph, unit.nodes.front(), wishes);
+      stays = unit.kernel && (converts || std::ranges::all_of(inputs, fits)) &&
+              std::ranges::all_of(graph.node(unit.nodes.back()).outputs, fits);
+    }
     if (stays) {
       out.push_back(std::move(unit));
       continue;
@@ -209,16 +220,18 @@ void find_borders(const Graph& graph, Step& step) {
 
 // Values between steps are float16 where a kernel needs them so, and where all that make and read them compute in it.
 void find_half_values(const Graph& graph, std::vector<Step>& steps) {
-  std::set<NodeId> halves, of_kernels;
+  std::set<NodeId> halves, make_halves, read_halves;  // the last two: of kernels
   for (const Step& step : steps) {
     halves.insert(step.halves.begin(), step.halves.end());
-    if (step.kernel) of_kernels.insert(step.halves.begin(), step.halves.end());
+    if (!step.kernel) continue;
+    make_halves.insert(step.halves.begin(), step.halves.end());
+    if (!step.kernel->from_floats) read_halves.insert(step.halves.begin(), step.halves.end());
   }
   const auto is_half = [&](ValueId value) {
     const NodeId producer = graph.value(value).producer;
     const auto& readers = graph.consumers(value);
     const auto within = [](const std::set<NodeId>& nodes) { return [&](NodeId id) { return nodes.contains(id); }; };
-    if (of_kernels.contains(producer) || std::ranges::any_of(readers, within(of_kernels))) return true;
+    if (make_halves.contains(producer) || std::ranges::any_of(readers, within(read_halves))) return true;
     return halves.contains(producer) && !graph.is_output(value) && std::ranges::all_of(readers, within(halves));
   };
   for (Step& step : steps) {
@@ -255,7 +268,7 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     if (!reason.empty() && !units.back().kernel) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
   units = join_additions(graph, layouts, std::move(units), options.kernels);
-  units = leave_borders(graph, join_bands(graph, layouts, std::move(units), options));
+  units = leave_borders(graph, join_bands(graph, layouts, std::move(units), options), options);
 
   const std::vector<std::size_t> levels = assign_levels(graph, units);
   std::map<std::size_t, std::vector<Unit>> by_level;

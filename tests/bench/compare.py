@@ -6,8 +6,9 @@ over the rounds of its ratio to kinglet in the same round.
 
   compare.py --worker PATH/bench_worker [--before PATH/bench_worker] [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
 
-bench_bare stands beside bench_worker. With --before another build of kinglet is the only peer. MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
-(quantize/uint8.py).
+bench_bare stands beside bench_worker. With --before another worker is the only peer: another build of kinglet, or ncnn's
+(ncnn/worker.cpp). MODEL may be OURS=THEIRS: kinglet runs the one, a peer the other, such as the 8-bit form that ONNX Runtime
+likes best (quantize/uint8.py), or ncnn's form of a network (ncnn/networks.py).
 
 --exec is put before the commands that need the Debian environment; --node is a folder where `npm install
 onnxruntime-node` was run (left out without it)."""
@@ -34,7 +35,7 @@ def commands(options, model):
     theirs = others[0] if others else ours
     yield "kinglet", shell + [options.worker, "session", ours, threads]
     if options.before:
-        yield "before", shell + [options.before, "session", ours, threads]
+        yield "before", shell + [options.before, "session", theirs, threads]
         return
     if "_qdq" not in ours and not others:
         yield "bare XNNPACK", shell + [str(Path(options.worker).with_name("bench_bare")), ours, threads]
@@ -96,7 +97,7 @@ def row(options, model, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", required=True)
-    parser.add_argument("--before", help="the worker of another build, to compare with in place of others")
+    parser.add_argument("--before", help="another worker, to compare with in place of others")
     parser.add_argument("--exec", default="")
     parser.add_argument("--node")
     parser.add_argument("--threads", type=int, default=1)

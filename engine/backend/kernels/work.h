@@ -72,6 +72,9 @@ struct ConvolutionF32 {
 // The same in float16: what comes in and goes out, each product's sum, and bias and weights, which are rounded to it.
 struct ConvolutionF16 : ConvolutionF32 {};
 
+// The same of an input that lies in float32 and is rounded to float16 before anything else. Adds nothing.
+struct ConvolutionF32ToF16 : ConvolutionF32 {};
+
 // Rows of numbers times constant weights, and a bias: a matrix product. One input, one output, rows one behind the
 // other.
 struct ProductF32 {
@@ -96,7 +99,9 @@ struct Nearest {
 
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, WideChannelsS8, ConvolutionF32, ConvolutionF16, ProductF32, SiluF32, Nearest> kind;
+  std::variant<ConvolutionS8, WideChannelsS8, ConvolutionF32, ConvolutionF16, ConvolutionF32ToF16, ProductF32, SiluF32,
+               Nearest>
+      kind;
   bool saves_memory = false;  // the model has many weights: what a kernel keeps beyond them has to win the more
 
   // How many a kernel is given.
@@ -111,6 +116,12 @@ struct Work {
     const auto* convolution = std::get_if<ConvolutionF32>(&kind);
     if (convolution == nullptr) return std::nullopt;
     return Work{.kind = ConvolutionF16{*convolution}, .saves_memory = saves_memory};
+  }
+  // Of what is in float16, the same of an input in float32; nothing as above.
+  [[nodiscard]] std::optional<Work> from_floats() const {
+    const auto* convolution = std::get_if<ConvolutionF16>(&kind);
+    if (convolution == nullptr || convolution->adds) return std::nullopt;
+    return Work{.kind = ConvolutionF32ToF16{*convolution}, .saves_memory = saves_memory};
   }
 };
 

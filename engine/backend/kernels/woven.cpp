@@ -43,11 +43,16 @@ constexpr const Form<Half>* kTwin<Half> = &woven::kScalarHalf;
 struct Layer {
   ConvolutionF32 convolution;
   bool numbers_first = false;  // of the weights' order: [numbers,outputs]
+  bool from_floats = false;    // the input is converted first
 };
 
 template <typename Number>
 std::optional<Layer> layer_of(const Work& work) {
   if (const auto* convolution = std::get_if<Convolution<Number>>(&work.kind)) return Layer{*convolution};
+  if constexpr (std::is_same_v<Number, Half>) {
+    const auto* convolution = std::get_if<ConvolutionF32ToF16>(&work.kind);
+    if (convolution != nullptr) return Layer{.convolution = *convolution, .from_floats = true};
+  }
   const auto* product = std::get_if<ProductF32>(&work.kind);
   if (product == nullptr || sizeof(Number) != sizeof(float)) return std::nullopt;
   return Layer{.convolution = {.shape = {.input_height = 1,
@@ -61,6 +66,28 @@ std::optional<Layer> layer_of(const Work& work) {
                                .bias = product->bias,
                                .range = {}},
                .numbers_first = !product->outputs_first};
+}
+
+// Of the scratch memory, before an input that is converted.
+template <typename Number>
+std::size_t woven_bytes(const Cut& cut) {
+  constexpr std::size_t kLine = 64;
+  return cut.weaves_first() ? rounded_up(cut.batch_numbers() * sizeof(Number), kLine) : 0;
+}
+std::size_t inputs_of(const ConvolutionShape& shape) {
+  return shape.batch * shape.input_height * shape.input_width * shape.input_channels;
+}
+template <typename Number>
+std::size_t converted_bytes(const ConvolutionShape& shape) {
+  return rounded_up(inputs_of(shape) * sizeof(Number), woven::kVectorBytes);
+}
+
+void convert(std::span<const float> from, Half* to, const Form<Half>& form, pthreadpool_t pool) {
+  constexpr std::size_t kPart = 8192;
+  run_parts(divided_up(from.size(), kPart), pool, [&](std::size_t part) {
+    const std::size_t begin = part * kPart;
+    form.narrow(from.data() + begin, std::min(kPart, from.size() - begin), to + begin);
+  });
 }
 
 template <typename Number>
@@ -100,6 +127,7 @@ class Woven final : public Kernel {
   [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
 
   ConvolutionShape shape_;
+  bool from_floats_;
   std::optional<Number> least_, most_;
   const Form<Number>* form_;
   Cut cut_;
@@ -125,6 +153,7 @@ std::uint64_t maker_of(const woven::Tile& tile) {
 template <typename Number>
 Woven<Number>::Woven(const Layer& layer, const Form<Number>& form, PackedWeights& weights)
     : shape_(layer.convolution.shape),
+      from_floats_(layer.from_floats),
       least_(bound_of<Number>(layer.convolution.range.min, xnn::kNoMin)),
       most_(bound_of<Number>(layer.convolution.range.max, xnn::kNoMax)),
       form_(&form),
@@ -176,9 +205,16 @@ void Woven<Number>::pack_group(const float* filters, bool numbers_first, Number*
 
 template <typename Number>
 void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
-  const Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
-                        .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
-                        .output = reinterpret_cast<Number*>(outputs[0].data())};
+  Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
+                  .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
+                  .output = reinterpret_cast<Number*>(outputs[0].data())};
+  if constexpr (std::is_same_v<Number, Half>) {
+    if (from_floats_) {
+      auto* halves = reinterpret_cast<Half*>(scratch.data() + woven_bytes<Half>(cut_));
+      convert({reinterpret_cast<const float*>(inputs[0].data()), inputs_of(shape_)}, halves, *form_, pool);
+      borders.input = halves;
+    }
+  }
   auto* woven = reinterpret_cast<Number*>(scratch.data());
   for (std::size_t batch = 0; batch < cut_.batches; ++batch) run_batch(borders, batch, woven, pool);
   if (cut_.weaves_first()) return;
@@ -306,7 +342,7 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   if (!cut.fits()) return std::nullopt;
   return Offer{.cost = processor.cost(cut, shape),
                .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number),
-               .scratch_bytes = cut.weaves_first() ? cut.batch_numbers() * sizeof(Number) : 0,
+               .scratch_bytes = woven_bytes<Number>(cut) + (layer->from_floats ? converted_bytes<Number>(shape) : 0),
                .writes_over = layer->convolution.adds ? kOverAdded : std::nullopt};
 }
 
@@ -345,10 +381,11 @@ constexpr Processor<float> kAvx2{.form = kTwin<float>, .is_here = never, .cost =
 constexpr Processor<float> kAvx512 = kAvx2;
 #endif
 #if defined(__aarch64__)
-// On cores that go in order fewer instructions are not less time.
+// On cores that go in order fewer instructions are not less time, and groups of parts of vectors nobody counted.
 double cost_of_neon(const Cut& cut, const ConvolutionShape& shape) {
   const double cost = cost_of_woven(cut, shape);
-  return xnn::runs_in_order() || shape.groups > 1 ? std::max(cost, 1.0) : cost;  // nobody counted groups
+  const bool has_parts = shape.groups > 1 && cut.channels % cut.tile.lanes != 0;
+  return xnn::runs_in_order() || has_parts ? std::max(cost, 1.0) : cost;
 }
 double cost_of_neon_half(const Cut& cut, const ConvolutionShape& shape) {
   return cost_of_neon(cut, shape) * kCostOfHalves;

@@ -35,17 +35,21 @@ inline Tensor tensor_of_halves(const Tensor& floats) {
   return halves;
 }
 
+inline std::vector<float> run_to_halves(const KernelRow& row, const Work& work, const Inputs& inputs,
+                                        std::size_t outputs, int threads, Lies lies = Lies::kApart) {
+  const TensorBuffer output = run_kernel(row, work, inputs, outputs * sizeof(Half), threads, lies);
+  std::vector<float> out(outputs);
+  std::ranges::transform(std::span(reinterpret_cast<const Half*>(output.data()), out.size()), out.begin(), to_float);
+  return out;
+}
+
 inline std::vector<float> run_in_halves(const KernelRow& row, const Layer& layer, int threads,
                                         Lies lies = Lies::kApart) {
   std::vector<Tensor> halves{tensor_of_halves(layer.input)};
   if (layer.adds) halves.push_back(tensor_of_halves(layer.added));
-  std::vector<std::span<const std::byte>> inputs;
+  Inputs inputs;
   for (const Tensor& half : halves) inputs.push_back(half.bytes());
-  const Work work = layer.work().in_halves().value();
-  const TensorBuffer output = run_kernel(row, work, inputs, layer.outputs() * sizeof(Half), threads, lies);
-  std::vector<float> out(layer.outputs());
-  std::ranges::transform(std::span(reinterpret_cast<const Half*>(output.data()), out.size()), out.begin(), to_float);
-  return out;
+  return run_to_halves(row, layer.work().in_halves().value(), inputs, layer.outputs(), threads, lies);
 }
 
 // Of zeros either will do, since a row ends with zeros that fill a vector; of what is no number any.

@@ -157,6 +157,24 @@ TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders
 TEST(WovenHalf, ReadsWindowsOfLongLines) { expect_long_lines(kHalves); }
 TEST(WovenHalf, BringsManyWeightsToABatchOfPanels) { expect_batches(kHalves); }
 
+// Of a first layer: the caller gives floats.
+TEST(WovenHalf, RoundsFloatsThatItReadsBeforeAnythingElse) {
+  for_layers(woven_at_random, [](const Layer& layer) {
+    const std::optional<Work> work = layer.work().in_halves()->from_floats();
+    EXPECT_EQ(work.has_value(), !layer.adds);
+    if (!work) return;
+    const std::vector<float> expected = answers_of(in_halves(layer), half_answer_of);
+    EXPECT_TRUE(row_named(kHalfForms[0]).offer(*work)) << layer.text();
+    for (const char* const form : forms_here(kHalfForms, *work)) {
+      for (const int threads : {1, 3}) {
+        const auto found = run_to_halves(row_named(form), *work, {layer.input.bytes()}, layer.outputs(), threads);
+        EXPECT_TRUE(std::ranges::equal(found, expected, same_halves))
+            << form << ", " << threads << ": " << layer.text();
+      }
+    }
+  });
+}
+
 // Sums of -0, as of the numbers that were too small.
 TEST(WovenHalf, EndsWithTheZeroThatTheProcessorHasOfTwo) {
   Random random(1);
@@ -199,7 +217,7 @@ TEST(WovenHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
   });
 }
 
-// Beside XNNPACK, which has the values before and behind in float16, and converts the picture and the answer.
+// Beside XNNPACK, which has the value behind in float16, and converts the answer.
 TEST(WovenHalf, GivesTheBitsOfXnnpackInANetwork) {
   if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
   const Graph graph = graph_of(std::string(kThreeLayers) + R"(%7 = Conv(%6, w4:f32[48,20,3,3]#w4) {strides=[2,2]}
@@ -207,7 +225,7 @@ TEST(WovenHalf, GivesTheBitsOfXnnpackInANetwork) {
 %9 = Exp(%8)
 output %9
 )");
-  constexpr std::ptrdiff_t kOwn = 4;  // three layers and an addition
+  constexpr std::ptrdiff_t kOwn = 5;  // four layers and an addition
   expect_answer_of_xnnpack(input_of(graph), graph, kHalfForms, kOwn, true);
 }
 

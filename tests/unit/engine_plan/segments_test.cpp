@@ -270,7 +270,7 @@ std::vector<std::string> names_of(const Graph& graph, const std::set<ValueId>& v
   return names;
 }
 
-// The first layer reads the picture and the last one gives the answer, which are float32; XNNPACK converts for `Exp`.
+// The first layer reads the picture, which is float32, and converts it; XNNPACK converts for `Exp` and the answer.
 TEST(Segments, AreFloat16BetweenKernelsOfFloat16AndXnnpack) {
   const Graph graph = inferred(R"(
 %x = input f32[1,8,6,6]
@@ -285,6 +285,8 @@ output %6
   const Segments segments = cut(graph, with_kernels_of_halves());
   ASSERT_EQ(operators(graph, segments), (Operators{{"Conv"}, {"Conv"}, {"Conv", "Add"}, {"Exp", "Conv"}}));
   EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Conv", "Conv", "Add", "Conv"}));
+  EXPECT_TRUE(segments.steps[0].kernel && segments.steps[0].kernel->from_floats);
+  EXPECT_TRUE(segments.steps[1].kernel && !segments.steps[1].kernel->from_floats);
   using Names = std::vector<std::string>;
   EXPECT_EQ(names_of(graph, segments.steps[0].half_values), Names{"1"});
   EXPECT_EQ(names_of(graph, segments.steps[1].half_values), (Names{"1", "2"}));
@@ -315,9 +317,10 @@ output %4
   EXPECT_EQ(operators(graph, cut(graph, options)), (Operators{{"Conv"}, {"Conv", "Add"}, {"Sigmoid"}}));
   options.disabled_lowerings = {"Sigmoid"};
   const Segments segments = cut(graph, options);
-  EXPECT_EQ(operators(graph, segments), (Operators{{"Conv", "Conv", "Add"}, {"Sigmoid"}}));
+  EXPECT_EQ(operators(graph, segments), (Operators{{"Conv"}, {"Conv", "Add"}, {"Sigmoid"}}));
   EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Conv", "Add"}));
-  EXPECT_TRUE(segments.steps[0].half_values.empty());
+  EXPECT_FALSE(segments.steps[1].kernel);
+  EXPECT_EQ(names_of(graph, segments.steps[1].half_values), std::vector<std::string>{"1"});
 }
 
 TEST(Segments, HaveNoKernelOfAProductThatIsCutAtBounds) {

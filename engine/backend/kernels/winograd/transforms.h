@@ -159,18 +159,30 @@ void transform_output(const OutputTile<typename Simd::Number>& of) {
       V line[kSize];
       Lines<Simd>::output(rows[y], line);
       KINGLET_UNROLL
+      for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::add(line[x], bias);
+      if (added != nullptr) {
+        KINGLET_UNROLL
+        for (std::size_t x = 0; x < kSize; ++x) {
+          if (x < of.columns) line[x] = Simd::add(line[x], Simd::load(added + x * pixel_step));
+        }
+        added += of.row_step;
+      }
+      KINGLET_UNROLL
+      for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::min(Simd::max(line[x], least), most);
+      if (of.columns == kSize && count >= Simd::kLanes) {
+        KINGLET_UNROLL
+        for (std::size_t x = 0; x < kSize; ++x) Simd::store(to + x * pixel_step, line[x]);
+        continue;
+      }
+      KINGLET_UNROLL
       for (std::size_t x = 0; x < kSize; ++x) {
         if (x >= of.columns) break;
-        V numbers = Simd::add(line[x], bias);
-        if (added != nullptr) numbers = Simd::add(numbers, Simd::load(added + x * pixel_step));
-        numbers = Simd::min(Simd::max(numbers, least), most);
         if (count >= Simd::kLanes) {
-          Simd::store(to + x * pixel_step, numbers);
+          Simd::store(to + x * pixel_step, line[x]);
         } else {
-          store_some<Simd>(to + x * pixel_step, numbers, count);
+          store_some<Simd>(to + x * pixel_step, line[x], count);
         }
       }
-      if (added != nullptr) added += of.row_step;
     }
   }
 }

@@ -8,13 +8,14 @@
 namespace kinglet::engine::kernels::woven {
 namespace {
 
-// Instructions of XNNPACK's product: for each multiplication, and how large its tile is.
+// Instructions of XNNPACK's product: for each multiplication (the second: where a tap has three numbers, as pictures
+// have), and how large its tile is.
 struct Xnnpack {
-  double product;
+  double product, of_three;
   std::size_t rows, vectors;
 };
-constexpr Xnnpack kFloats{.product = 1.35, .rows = 4, .vectors = 2};
-constexpr Xnnpack kHalves{.product = 1.33, .rows = 6, .vectors = 2};
+constexpr Xnnpack kFloats{.product = 1.35, .of_three = 2.4, .rows = 4, .vectors = 2};
+constexpr Xnnpack kHalves{.product = 1.33, .of_three = 2.3, .rows = 6, .vectors = 2};
 
 bool is_padded(const xnn::Window& window) {
   return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
@@ -92,29 +93,49 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
   batches = divided_up(panels, std::max<std::size_t>(kNearPanels / (panel_numbers() * number_size), 1));
 }
 
-// In instructions, by what was counted (docs/benchmarks.md).
-double cost_of_woven(const Cut& cut, const ConvolutionShape& shape) {
-  const Xnnpack& xnnpack = cut.tile.lanes == kLanes<Half> ? kHalves : kFloats;
+namespace {
+
+// Both in instructions, by what was counted (docs/benchmarks.md).
+double instructions_of(const Cut& cut, const ConvolutionShape& shape) {
+  constexpr double kStart = 3000;                 // of a step of its own
+  constexpr double kOfPanel = 150;                // beside what follows
+  constexpr double kOfGroup = 60;                 // of a panel of one of several groups
+  constexpr double kWeaving = 1, kGathering = 4;  // of a vector of numbers, of one group and of several
+  constexpr double kJoining = 40, kTapRow = 26;   // of a row that is joined, and of each row of its taps
+  constexpr double kEnd = 4;                      // of a vector of outputs
+  const bool is_whole = shape.groups == 1;
   const auto rows = static_cast<double>(cut.rows);
-  const auto vectors = static_cast<double>(cut.vectors);
+  const auto panels = static_cast<double>(cut.panels);
   const auto numbers = static_cast<double>(cut.numbers);
   const auto lanes = static_cast<double>(cut.tile.lanes);
-  const auto parts = static_cast<double>(cut.panels * cut.chunks);
-  const auto times_woven = static_cast<double>(cut.weaves_first() ? 1 : cut.chunks);
-  constexpr double kStart = 3000;   // of a step of its own
-  constexpr double kOfPanel = 150;  // beside what follows
-  constexpr double kWeaving = 1;    // of a vector of numbers
-  constexpr double kEnd = 4;        // of a vector of outputs
+  const auto chunks = static_cast<double>(cut.chunks);
   // Loads and counts for each vector of numbers and three of outputs.
-  const double product = 1 + (lanes + 3) / (3 * lanes * rows / static_cast<double>(cut.panels));
-  const double own = kStart + parts * kOfPanel + times_woven * rows * numbers / lanes * kWeaving +
-                     rows * vectors * (numbers * product + kEnd);
+  const double product = 1 + (lanes + 3) / (3 * lanes * rows / panels);
+  const double joining = cut.joined ? kJoining + kTapRow * static_cast<double>(shape.window.kernel_height) : 0;
+  const double weaving = numbers / lanes * (is_whole ? kWeaving : kGathering) + joining;
+  const double times_woven = is_whole && !cut.weaves_first() ? chunks : 1;
+  const double of_group =
+      rows * (times_woven * weaving + static_cast<double>(cut.vectors) * (numbers * product + kEnd)) +
+      (is_whole ? 0 : panels * kOfGroup);
+  return kStart + panels * chunks * kOfPanel + static_cast<double>(shape.groups) * of_group;
+}
 
-  const auto of_taps = static_cast<double>(shape.taps() * shape.input_channels);
-  const auto xnn = static_cast<double>(rounded_up(cut.rows, xnnpack.rows) * rounded_up(cut.vectors, xnnpack.vectors)) *
-                   (xnnpack.product * of_taps + kEnd);
+double instructions_of(const Xnnpack& xnnpack, const Cut& cut, const ConvolutionShape& shape) {
+  constexpr double kEnd = 4;
+  const double product = cut.channels == 3 ? xnnpack.of_three : xnnpack.product;
+  const auto numbers = static_cast<double>(shape.taps() * cut.channels);
+  return static_cast<double>(shape.groups * rounded_up(cut.rows, xnnpack.rows) *
+                             rounded_up(cut.vectors, xnnpack.vectors)) *
+         (product * numbers + kEnd);
+}
+
+}  // namespace
+
+double cost_of_woven(const Cut& cut, const ConvolutionShape& shape) {
+  const Xnnpack& xnnpack = cut.tile.lanes == kLanes<Half> ? kHalves : kFloats;
+  const double cost = instructions_of(cut, shape) / instructions_of(xnnpack, cut, shape);
   // Fewer rows than XNNPACK's tile has wait for their weights, not for instructions.
-  return cut.rows < xnnpack.rows ? std::max(own / xnn, 1.0) : own / xnn;
+  return cut.rows < xnnpack.rows ? std::max(cost, 1.0) : cost;
 }
 
 }  // namespace kinglet::engine::kernels::woven

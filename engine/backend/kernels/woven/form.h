@@ -79,12 +79,14 @@ struct Form {
   Tile tile;
   void (*weave[kWovenRows])(const Weave&);                            // by rows, less one; null where none are woven
   void (*multiply[kMostVectors][kMostRows])(const Product<Number>&);  // by vectors and rows, each less one
+  // Of float16 alone: rounds so many floats to it, and up to a vector less one that lie behind them.
+  void (*narrow)(const float* from, std::size_t count, Number* to) = nullptr;
 };
 
 // For rows that are woven. `weave` gives the function for so many rows, `multiply` the one for so many vectors and
 // rows.
 template <typename Number, typename WeaveOf, typename MultiplyOf>
-consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply) {
+consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply, decltype(Form<Number>::narrow) narrow = nullptr) {
   return [&]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
     return Form<Number> {
       .tile = kWovenTile<Number>,
@@ -92,6 +94,7 @@ consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply) {
       .multiply = {{multiply.template operator()<1, kBefore + 1>()...},
                    {multiply.template operator()<2, kBefore + 1>()...},
                    {multiply.template operator()<3, kBefore + 1>()...}},
+      .narrow = narrow,
     };
   }(std::make_index_sequence<kWovenRows>());
 }

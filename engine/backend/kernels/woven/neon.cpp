@@ -4,6 +4,8 @@
 // assembly. Its text is put together by the preprocessor; the assembler leaves out the rows and vectors that a panel
 // and a block lack. Float16 is the same in registers of eight numbers.
 #if defined(__aarch64__)
+#include <arm_neon.h>
+
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
@@ -190,16 +192,25 @@ void multiply(const Product<Number>& of) {
   }
 }
 
+void narrow(const float* from, std::size_t count, Half* to) {
+  for (std::size_t i = 0; i < count; i += kLanes<Half>) {
+    const float16x4_t first = vcvt_f16_f32(vld1q_f32(from + i));
+    vst1q_u16(reinterpret_cast<std::uint16_t*>(to + i),
+              vreinterpretq_u16_f16(vcvt_high_f16_f32(first, vld1q_f32(from + i + kQuad))));
+  }
+}
+
 template <typename Number>
-consteval Form<Number> neon_form() {
+consteval Form<Number> neon_form(decltype(Form<Number>::narrow) narrow = nullptr) {
   return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
-                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; });
+                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; },
+                         narrow);
 }
 
 }  // namespace
 
 constexpr Form<float> kNeon = neon_form<float>();
-constexpr Form<Half> kNeonHalf = neon_form<Half>();
+constexpr Form<Half> kNeonHalf = neon_form<Half>(narrow);
 
 }  // namespace kinglet::engine::kernels::woven
 #endif

@@ -83,7 +83,8 @@ class PanelRows {
  private:
   static constexpr std::size_t kBegin = 0;
   static constexpr std::size_t kEach = kLanes<Number>;  // that are woven as one, where they are
-  // Of a panel's rows, tap by tap; the padding's where there is no pixel.
+  // Of a panel's rows, tap by tap, or of its taps, row by row, where rows are woven; the padding's where there is no
+  // pixel.
   using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
 
   [[nodiscard]] std::size_t line_size() const { return shape_.input_width * shape_.input_channels; }
@@ -92,6 +93,7 @@ class PanelRows {
   [[nodiscard]] std::vector<std::size_t> runs_in_input() const;
   [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
   void gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
+  void gather_woven(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
   void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
                  Number* panel) const;
@@ -142,15 +144,18 @@ void PanelRows<Number>::for_groups(const Number* input, const Cut::Panel& of, st
   const std::size_t rows = of.rows;
   Places places = places_of(input, of);
   const std::span<Place> used(places.data(), rows);
-  const bool gathers = cut_.tile.together == 1;
+  const bool weaves = cut_.tile.together > 1;
+  const bool gathers = !weaves || cut_.channels % kEach == 0;
   Pixels pixels;
   if (gathers) pixels = pixels_under(places, rows);
   for (Place& place : used) place.image += group * cut_.channels;
   for (; group < end; ++group) {
-    if (gathers) {
-      gather(pixels, rows, group, panel);
-    } else {
+    if (!gathers) {
       weave_taps(places, rows, panel);
+    } else if (weaves) {
+      gather_woven(pixels, rows, group, panel);
+    } else {
+      gather(pixels, rows, group, panel);
     }
     take(group);
     for (Place& place : used) place.image += cut_.channels;
@@ -160,15 +165,18 @@ void PanelRows<Number>::for_groups(const Number* input, const Cut::Panel& of, st
 template <typename Number>
 PanelRows<Number>::Pixels PanelRows<Number>::pixels_under(const Places& places, std::size_t rows) const {
   const xnn::Window& window = shape_.window;
+  const bool weaves = cut_.tile.together > 1;
+  const std::size_t row_step = weaves ? 1 : shape_.taps();
+  const std::size_t tap_step = weaves ? rows : 1;
   Pixels pixels;
-  std::size_t at = 0;
   for (std::size_t row = 0; row < rows; ++row) {
+    std::size_t at = row * row_step;
     for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
       const Number* line = line_under(places[row], tap_row);
-      for (std::size_t tap = 0; tap < window.kernel_width; ++tap) {
+      for (std::size_t tap = 0; tap < window.kernel_width; ++tap, at += tap_step) {
         const std::size_t x =
             input_place(places[row].left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
-        pixels[at++] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
+        pixels[at] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
       }
     }
   }
@@ -180,6 +188,21 @@ template <typename Number>
 void PanelRows<Number>::gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const {
   for (std::size_t i = 0; i < rows * shape_.taps(); ++i, to += cut_.channels)
     copy_eights(pixels[i] + group * cut_.channels, cut_.channels, to);
+}
+
+// Whole vectors of the rows, woven.
+template <typename Number>
+void PanelRows<Number>::gather_woven(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const {
+  const std::size_t begin = group * cut_.channels;
+  const std::size_t end = begin + cut_.channels;
+  // That have their vectors one behind the other.
+  const std::size_t run = cut_.channels == kEach ? shape_.taps() * rows : rows;
+  const Number* const* const behind = pixels.data() + shape_.taps() * rows;
+  for (const Number* const* from = pixels.data(); from != behind; from += run) {
+    for (std::size_t channel = begin; channel < end; channel += kEach) {
+      for (std::size_t i = 0; i < run; ++i, to += kEach) std::memcpy(to, from[i] + channel, kVectorBytes);
+    }
+  }
 }
 
 template <typename Number>
@@ -263,11 +286,12 @@ void PanelRows<Number>::join_row(const Place& place, Number* line) const {
   const std::size_t channels = shape_.input_channels;
   const Number* from =
       place.image + (place.top - window.pad_top) * line_size() + (place.left - window.pad_left) * channels;
-  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
-    copy_eights(from, window.kernel_width * channels, line);
-    from += window.dilation_height * line_size();
-    line += window.kernel_width * channels;
-  }
+  // What is copied might be the shape, as far as the compiler knows.
+  const std::size_t tap_rows = window.kernel_height;
+  const std::size_t tap_row_size = window.kernel_width * channels;
+  const std::size_t step = window.dilation_height * line_size();
+  for (std::size_t tap_row = 0; tap_row < tap_rows; ++tap_row, from += step, line += tap_row_size)
+    copy_eights(from, tap_row_size, line);
 }
 
 template <typename Number>

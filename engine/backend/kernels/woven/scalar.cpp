@@ -54,15 +54,20 @@ void multiply(const Product<Number>& of) {
   }
 }
 
+void narrow(const float* from, std::size_t count, Half* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = ScalarHalf::set(from[i]);
+}
+
 template <typename Number>
-consteval Form<Number> scalar_form() {
+consteval Form<Number> scalar_form(decltype(Form<Number>::narrow) narrow = nullptr) {
   return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
-                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; });
+                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; },
+                         narrow);
 }
 
 }  // namespace
 
 constexpr Form<float> kScalar = scalar_form<float>();
-constexpr Form<Half> kScalarHalf = scalar_form<Half>();
+constexpr Form<Half> kScalarHalf = scalar_form<Half>(narrow);
 
 }  // namespace kinglet::engine::kernels::woven
