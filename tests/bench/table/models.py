@@ -50,7 +50,6 @@ MODELS = [
     Row("EfficientNet-B0", "network", "efficientnet_b0"),
     Row("EfficientNet-B0 float16", "network", "efficientnet_b0", half=True),
     Row("ResNet-18", "network", "resnet18"),
-    Row("ResNet-18 float16", "network", "resnet18", half=True),
     Row("ResNet-18 int8", "int8", "ResNet-18"),
     Row("ResNet-50", "network", "resnet50"),
     Row("ResNet-50 int8", "int8", "ResNet-50"),
