@@ -231,6 +231,23 @@ output %9
 
 // --- What it costs ---------------------------------------------------------------------------------------------------
 
+// Of 224x224 in three channels: to join a row's numbers pays where many outputs are made of them.
+TEST(WovenHalf, TakesAFirstLayerOfManyTapsAndLeavesOneOfFewToXnnpack) {
+  if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
+  const auto cost = [](std::uint32_t side, std::size_t outputs) {
+    Random random(1);
+    const ConvolutionShape shape{.input_height = 224,
+                                 .input_width = 224,
+                                 .input_channels = 3,
+                                 .output_channels = outputs,
+                                 .window = square_window(side, 2, side / 2)};
+    const Layer layer = finished(random, shape, true, false, {});
+    return row_named(kHalfForms[1]).offer(layer.work().in_halves()->from_floats().value())->cost;
+  };
+  EXPECT_LT(cost(7, 64), kCostOfHalves);
+  EXPECT_GE(cost(3, 32), kCostOfHalves);
+}
+
 // What a fast form asks for, where this processor has it.
 std::optional<double> cost_of(std::string_view form, const ConvolutionShape& shape, bool has_bias) {
   Random random(1);
