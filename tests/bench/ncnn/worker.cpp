@@ -4,9 +4,9 @@
 //
 //   ncnn_worker session|half MODEL.param THREADS     the protocol of turns.h; half: in float16 where the processor has
 //   it ncnn_worker once session|half MODEL.param N      N runs and nothing else (instruction counts)
-#include <ncnn/cpu.h>
-#include <ncnn/datareader.h>
-#include <ncnn/net.h>
+#include <cpu.h>
+#include <datareader.h>
+#include <net.h>
 
 #include <cstring>
 #include <stdexcept>
