@@ -81,6 +81,24 @@ void expect_long_lines(const Numbers& numbers) {
   }
 }
 
+// Groups of whole vectors of channels, one and more, which are woven from where they lie.
+void expect_groups(const Numbers& numbers) {
+  Random random(9);
+  for (const std::size_t vectors : {1, 2, 3}) {
+    for (const std::size_t outputs : {1, 8, 20}) {
+      const Layer layer = finished(random,
+                                   {.input_height = 9,
+                                    .input_width = 10,
+                                    .input_channels = 3 * vectors * numbers.lanes,
+                                    .output_channels = 3 * outputs,
+                                    .groups = 3,
+                                    .window = square_window(3, 1, 1)},
+                                   true, outputs == 8, {.min = 0});
+      for (const int threads : {1, 3}) numbers.expect(layer, threads);
+    }
+  }
+}
+
 // Weights that no cache holds: batches of panels, the last of fewer, and all weights past each of them.
 void expect_batches(const Numbers& numbers) {
   Random random(9);
@@ -104,6 +122,7 @@ TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kFl
 TEST(Woven, ReadsWindowsOfLongLines) { expect_long_lines(kFloats); }
 
 TEST(Woven, BringsManyWeightsToABatchOfPanels) { expect_batches(kFloats); }
+TEST(Woven, BringsGroupsOfWholeVectorsTogether) { expect_groups(kFloats); }
 
 TEST(Woven, WeavesFirstWhereWeightsAreMany) {
   Random random(1);
@@ -156,6 +175,7 @@ TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_a
 TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
 TEST(WovenHalf, ReadsWindowsOfLongLines) { expect_long_lines(kHalves); }
 TEST(WovenHalf, BringsManyWeightsToABatchOfPanels) { expect_batches(kHalves); }
+TEST(WovenHalf, BringsGroupsOfWholeVectorsTogether) { expect_groups(kHalves); }
 
 // Of a first layer: the caller gives floats.
 TEST(WovenHalf, RoundsFloatsThatItReadsBeforeAnythingElse) {
