@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Passes ctest's output through and puts the skipped cases, counted by reason, before ctest's own last lines. With --unlock:
-that open file is unlocked when the first test starts, by when ctest has read which there are.
+"""Passes ctest's output through and puts the skipped cases, counted by reason, before ctest's own last lines, and where cases
+failed the first that each said of it behind them: who sees only the end of a long output, sees that. With --unlock: that
+open file is unlocked when the first test starts, by when ctest has read which there are.
 
 Usage: ctest --output-junit FILE ... | test-summary.py [--unlock NUMBER] FILE [NESTED_FILE...]
 """
 import collections
 import fcntl
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -15,6 +17,8 @@ import xml.etree.ElementTree as ElementTree
 NESTED = ("sanitizer.", "arm64.", "emulation.")
 STARTS = re.compile(r"^ +Start +\d+: ")
 SUMMARY = re.compile(r"^\d+% tests passed")
+SAYS_WHY = re.compile(r": Failure$|\w+Sanitizer: |: runtime error: |^Traceback |^\w*Error: |^FAIL: |^\[  FAILED  \]")
+TOLD_LINES = 20
 
 
 def reasons_of(output):
@@ -53,6 +57,29 @@ def print_reasons(paths):
         print(f"  {count:5d}  {reason}")
 
 
+def why_of(output):
+    """What a failed case said from the first line on that says why; its last lines where none does."""
+    lines = output.rstrip().splitlines()
+    first = next((i for i, line in enumerate(lines) if SAYS_WHY.search(line)), max(0, len(lines) - TOLD_LINES))
+    return lines[first:first + TOLD_LINES]
+
+
+def print_failures(paths):
+    for path in paths:
+        try:
+            cases = ElementTree.parse(path).getroot().iter("testcase")
+        except (OSError, ElementTree.ParseError):
+            continue
+        for case in cases:
+            name = case.get("name", "")
+            if case.find("failure") is None or (path == paths[0] and name.startswith(NESTED)):
+                continue
+            build = "" if path == paths[0] else f" of {pathlib.Path(path).stem.removeprefix('junit-')}"
+            print(f"\n{name}{build} failed:")
+            for line in why_of(case.findtext("system-out") or ""):
+                print(f"  {line}")
+
+
 def main(paths):
     lock, held = None, []
     if paths[0] == "--unlock":
@@ -68,6 +95,7 @@ def main(paths):
     print_reasons(paths)
     print()
     sys.stdout.writelines(held)
+    print_failures(paths)
 
 
 if __name__ == "__main__":
