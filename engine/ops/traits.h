@@ -58,6 +58,8 @@ struct Traits {
   Numbers numbers = Numbers::kOther;
   // Output 0 is the sum of inputs 0 and 1.
   bool adds = false;
+  // Output 0 is the inputs one behind the other along attribute axis.
+  bool joins = false;
   // f(c * x) = c * f(x) for every c > 0, one c a channel (axis 1).
   bool homogeneous = false;
   // The numbers of input 0 in the same order under another shape.

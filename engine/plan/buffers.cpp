@@ -43,12 +43,29 @@ class Lives {
   std::vector<Life> all;
   std::vector<Over> overs;
   std::map<ValueId, std::size_t> of_values;
+  std::map<ValueId, std::size_t> offsets;         // of values that lie within another's life
   std::map<std::size_t, std::size_t> of_scratch;  // by step
   struct Place {
     std::size_t life = 0;
     std::size_t offset = 0, bytes = 0;  // what of it
   };
   std::map<std::size_t, std::vector<Place>> of_segments;  // by step: of its external values
+
+  // What a joined step reads lies in what it gives, channels behind channels. Before any step is added.
+  Result<void> join(const Step& step) {
+    const Node& node = graph_.node(step.nodes.front());
+    const ValueId output = node.outputs.front();
+    const std::size_t whole = KINGLET_TRY(find(output, step));
+    const Shape& shape = *graph_.value(output).shape;
+    const auto pixels = static_cast<std::size_t>(shape[0] * shape[2] * shape[3]);
+    std::size_t offset = 0;
+    for (const ValueId input : node.inputs) {
+      of_values.emplace(input, whole);
+      offsets.emplace(input, offset);
+      offset += KINGLET_TRY(bytes_of(graph_, input, step.half_values.contains(input))) / pixels;
+    }
+    return {};
+  }
 
   Result<void> add_step(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
     return step.lowered ? add_segment(index, step, externals) : add_other(index, step);
@@ -226,6 +243,9 @@ Placing place_well(std::span<const Life> lives, std::span<const std::size_t> hom
 Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps,
                                 std::span<const std::span<const xnn::ExternalValue>> externals) {
   Lives lives(graph);
+  for (const Step& step : steps) {
+    if (step.joined) KINGLET_TRY(lives.join(step));
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) KINGLET_TRY(lives.add_step(i, steps[i], externals[i]));
   for (const GraphInput& input : graph.inputs()) KINGLET_TRY(lives.stay(input.value));
   for (const ValueId output : graph.outputs()) KINGLET_TRY(lives.stay(output));
@@ -240,6 +260,10 @@ Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& ste
     return BufferPlan::Slot{.offset = offsets[homes[life]], .bytes = lives.all[life].bytes};
   };
   for (const auto& [id, life] : lives.of_values) plan.slots[id] = slot(life);
+  for (const auto& [id, offset] : lives.offsets) {
+    plan.slots[id].offset += offset;
+    plan.slots[id].bytes -= offset;
+  }
   for (const auto& [step, life] : lives.of_scratch) plan.scratch[step] = slot(life);
   for (const auto& [step, of_these] : lives.of_segments) {
     for (const Lives::Place& place : of_these)

@@ -33,6 +33,8 @@ std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId>
 // The same by a chosen kernel.
 std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId> nodes, const ChosenKernel& chosen) {
   std::optional<kernels::Work> work = work_of(graph, nodes);
+  if (work && chosen.output_step > 0)
+    std::get<kernels::ConvolutionF32>(work->kind).shape.output_step = chosen.output_step;
   if (work && chosen.half) work = work->in_halves();
   return work && chosen.from_floats ? work->from_floats() : work;
 }
@@ -108,6 +110,30 @@ std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId 
   if (work) work->saves_memory = wishes.saves_memory;
   const auto offer = work ? chosen.row->offer(*work) : std::nullopt;
   return offer ? std::optional(ChosenKernel{.row = chosen.row, .offer = *offer, .half = chosen.half}) : std::nullopt;
+}
+
+std::vector<ValueId> joined_channels(const Graph& graph, const Layouts& layouts, NodeId id) {
+  constexpr std::int64_t kRank = 4;
+  constexpr std::int64_t kChannels = 1;
+  const Node& node = graph.node(id);
+  if (!traits_of(node).joins) return {};
+  const std::int64_t axis = node.attributes.get_int("axis", 0);
+  const auto lies = [&](ValueId value) {
+    return graph.value(value).shape->size() == kRank && is_nhwc(graph, layouts, value);
+  };
+  const auto is_own = [&](ValueId value) { return lies(value) && graph.has_single_use(value); };
+  const bool fits = (axis == kChannels || axis == kChannels - kRank) && lies(node.outputs.front()) &&
+                    std::ranges::all_of(node.inputs, is_own);
+  return fits ? node.inputs : std::vector<ValueId>{};
+}
+
+std::optional<ChosenKernel> among_others(const Graph& graph, NodeId id, const ChosenKernel& chosen,
+                                         std::size_t output_step) {
+  if (!chosen.offer.writes_among || chosen.behind != nullptr) return std::nullopt;
+  ChosenKernel among = chosen;
+  among.output_step = output_step;
+  const std::optional<kernels::Work> work = work_of(graph, std::array{id}, among);
+  return work && chosen.row->offer(*work) ? std::optional(among) : std::nullopt;
 }
 
 std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes) {

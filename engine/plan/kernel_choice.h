@@ -30,6 +30,7 @@ struct ChosenKernel {
   kernels::Offer offer;
   bool half = false;                           // it writes float16, and reads it unless
   bool from_floats = false;                    // what it reads is float32
+  std::size_t output_step = 0;                 // kernels::ConvolutionShape's
   const kernels::KernelRow* behind = nullptr;  // of a second node, which runs with the first in bands of rows
 
   [[nodiscard]] std::string name() const;
@@ -54,6 +55,14 @@ struct ChosenKernel {
 // The same kernel for `id` with the addition at its end, whatever it costs; nothing where it has no such end. Pure.
 [[nodiscard]] std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition,
                                                         const ChosenKernel& chosen, const KernelWishes& wishes);
+
+// What a concatenation of channels reads, where it alone reads each and all lies as kernels want it; empty: it is none,
+// or something else holds.
+[[nodiscard]] std::vector<ValueId> joined_channels(const Graph& graph, const Layouts& layouts, NodeId id);
+
+// The same kernel for `id`, whose outputs lie among others'; nothing where it does not write so. Pure.
+[[nodiscard]] std::optional<ChosenKernel> among_others(const Graph& graph, NodeId id, const ChosenKernel& chosen,
+                                                       std::size_t output_step);
 
 // The kernels of a layer of single pixels and the depthwise one that alone reads it, in bands; nothing where that is
 // not worth it. Pure.

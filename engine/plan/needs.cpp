@@ -146,7 +146,7 @@ Result<void> check_needs(const Graph& graph, std::int64_t limit) {
 Result<void> check_copies(const Graph& graph, const std::vector<Step>& steps, std::int64_t limit) {
   double bytes = 0;
   for (const Step& step : steps) {
-    if (step.lowered || step.kernel) continue;
+    if (!step.is_evaluated()) continue;
     for (const ValueId input : step.inputs) bytes += bytes_of(graph, input);
     if (bytes <= static_cast<double>(limit)) continue;
     const Node& node = graph.node(step.nodes.front());

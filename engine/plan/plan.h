@@ -33,12 +33,15 @@ struct PlanOptions {
 
 struct Step {
   bool lowered = false;                // to XNNPACK
-  std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
+  std::optional<ChosenKernel> kernel;  // of kinglet's own
+  bool joined = false;                 // nothing is left to do: kernels wrote what it reads where it lies in its output
   std::vector<NodeId> nodes;           // in the order of the graph; one by evaluate, one or what a kernel ends with
   std::set<NodeId> halves = {};        // those of them that are computed in float16
   std::vector<ValueId> inputs;         // read from outside, each once, no constants
   std::vector<ValueId> outputs;        // read outside, or read by nobody
   std::set<ValueId> half_values = {};  // of both, those that lie as float16
+
+  [[nodiscard]] bool is_evaluated() const { return !lowered && !kernel && !joined; }
 };
 
 // A node that does not run in XNNPACK, and why.
@@ -71,7 +74,7 @@ struct BuildFailure {
 
 struct BufferPlan {
   struct Slot {
-    std::size_t offset = 0;  // from the arena's start, a multiple of kBufferAlignment
+    std::size_t offset = 0;  // from the arena's start, a multiple of kBufferAlignment but for what is joined in place
     std::size_t bytes = 0;   // of what lies there; at least kBufferSlack readable bytes follow
   };
   std::map<ValueId, Slot> slots;
@@ -85,7 +88,8 @@ inline constexpr std::size_t kBufferSlack = 64;  // XNNPACK reads 16 bytes past 
 
 // A slot for each graph input and output (alive all the time), for each value that crosses steps, for each one inside a
 // segment (alive from the node that makes it to the last that reads it) and for each kernel's scratch (alive in its
-// step). What is written over something that is not read any more shares its slot. `externals`: one a step, of built
+// step). What is written over something that is not read any more shares its slot, and what is joined in place ends
+// with the whole. `externals`: one a step, of built
 // segments; empty for others. kBadData when the sizes do not fit memory. Pure.
 [[nodiscard]] Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps,
                                               std::span<const std::span<const xnn::ExternalValue>> externals);

@@ -72,6 +72,7 @@ struct Unit {
   bool lowered = false;
   bool half = false;
   std::optional<ChosenKernel> kernel;
+  bool joined = false;
 };
 
 // Kernels take the additions that end their block, each once. What is dearer than XNNPACK's with its addition alone is
@@ -174,6 +175,40 @@ std::vector<Unit> leave_borders(const Graph& graph, std::vector<Unit> units, con
   return out;
 }
 
+// Kernels that give all that a concatenation of channels reads write it where it has it: each its own channels of every
+// pixel.
+void join_channels(const Graph& graph, const Layouts& layouts, std::vector<Unit>& units) {
+  std::map<NodeId, Unit*> unit_of;
+  for (Unit& unit : units) {
+    for (const NodeId id : unit.nodes) unit_of[id] = &unit;
+  }
+  // XNNPACK converts between float32 and float16; kernels read what lies there.
+  const auto reads = [&](const Unit& joined, NodeId reader) {
+    const Unit& unit = *unit_of.at(reader);
+    return joined.half ? unit.lowered || unit.half : !unit.kernel || !unit.half;
+  };
+  for (Unit& unit : units) {
+    const NodeId id = unit.nodes.front();
+    const std::vector<ValueId> parts = unit.lowered ? joined_channels(graph, layouts, id) : std::vector<ValueId>{};
+    const ValueId whole = graph.node(id).outputs.front();
+    if (parts.empty() || (unit.half && graph.is_output(whole))) continue;
+    if (!std::ranges::all_of(graph.consumers(whole), [&](NodeId reader) { return reads(unit, reader); })) continue;
+    const auto step = static_cast<std::size_t>(graph.value(whole).shape->at(1));
+    std::vector<std::pair<Unit*, ChosenKernel>> kernels;
+    for (const ValueId part : parts) {
+      const auto maker = unit_of.find(graph.value(part).producer);
+      if (maker == unit_of.end() || !maker->second->kernel || maker->second->half != unit.half) break;
+      const auto among = among_others(graph, maker->first, *maker->second->kernel, step);
+      if (!among) break;
+      kernels.emplace_back(maker->second, *among);
+    }
+    if (kernels.size() < parts.size()) continue;
+    for (auto& [maker, kernel] : kernels) maker->kernel = kernel;
+    unit.lowered = false;
+    unit.joined = true;
+  }
+}
+
 // Even levels hold lowered nodes, odd ones the others; a level is reached only from lower or equal ones, so that
 // everything lowered of one level may run as one segment without a cycle.
 std::vector<std::size_t> assign_levels(const Graph& graph, std::span<const Unit> units) {
@@ -223,9 +258,9 @@ void find_half_values(const Graph& graph, std::vector<Step>& steps) {
   std::set<NodeId> halves, make_halves, read_halves;  // the last two: of kernels
   for (const Step& step : steps) {
     halves.insert(step.halves.begin(), step.halves.end());
-    if (!step.kernel) continue;
+    if (!step.kernel && !step.joined) continue;
     make_halves.insert(step.halves.begin(), step.halves.end());
-    if (!step.kernel->from_floats) read_halves.insert(step.halves.begin(), step.halves.end());
+    if (step.joined || !step.kernel->from_floats) read_halves.insert(step.halves.begin(), step.halves.end());
   }
   const auto is_half = [&](ValueId value) {
     const NodeId producer = graph.value(value).producer;
@@ -269,6 +304,7 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
   }
   units = join_additions(graph, layouts, std::move(units), options.kernels);
   units = leave_borders(graph, join_bands(graph, layouts, std::move(units), options), options);
+  join_channels(graph, layouts, units);
 
   const std::vector<std::size_t> levels = assign_levels(graph, units);
   std::map<std::size_t, std::vector<Unit>> by_level;
@@ -285,8 +321,12 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     }
     for (Unit& unit : of_level) {
       const std::set<NodeId> of_step = unit.half ? std::set(unit.nodes.begin(), unit.nodes.end()) : std::set<NodeId>{};
-      out.steps.push_back(
-          {.kernel = unit.kernel, .nodes = std::move(unit.nodes), .halves = of_step, .inputs = {}, .outputs = {}});
+      out.steps.push_back({.kernel = unit.kernel,
+                           .joined = unit.joined,
+                           .nodes = std::move(unit.nodes),
+                           .halves = of_step,
+                           .inputs = {},
+                           .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);

@@ -76,7 +76,7 @@ struct TensorInfo {
 
 // What the plan chose in place of XNNPACK, and why.
 struct KernelInfo {
-  std::string name;              // in kernels.def
+  std::string name;              // in kernels.def; "in_place": nothing is done, what it would make lies there
   double cost = 1;               // in times of XNNPACK's
   std::size_t packed_bytes = 0;  // that it keeps of the weights
 };
@@ -86,7 +86,7 @@ struct StepInfo {
   std::string name;                  // the node's name
   std::string op_type;               // "Conv+Clip" where an activation was fused
   std::string backend;               // "xnnpack", "kinglet" (a kernel of our own) or "evaluate"
-  std::optional<KernelInfo> kernel;  // of our own
+  std::optional<KernelInfo> kernel;  // of our own, or in place
   bool half = false;                 // computed in float16
   std::size_t segment = 0;
   std::string output_shape;  // logical

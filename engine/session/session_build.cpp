@@ -65,6 +65,7 @@ std::size_t room_beside(const Needs& needs, std::int64_t limit) {
 }
 
 std::optional<KernelInfo> kernel_info(const Step& step) {
+  if (step.joined) return KernelInfo{.name = "in_place", .cost = 0};
   if (!step.kernel) return std::nullopt;
   return KernelInfo{
       .name = step.kernel->name(), .cost = step.kernel->offer.cost, .packed_bytes = step.kernel->offer.packed_bytes};
@@ -180,7 +181,7 @@ void Session::State::release_weights_of(std::span<const NodeId> nodes) {
 void Session::State::release_weights(const Plan& plan) {
   std::set<ValueId> needed(graph_.outputs().begin(), graph_.outputs().end());
   for (const Step& step : plan.segments.steps) {
-    if (step.lowered || step.kernel) continue;
+    if (!step.is_evaluated()) continue;
     const auto& read = graph_.node(step.nodes.front()).inputs;
     needed.insert(read.begin(), read.end());
   }
@@ -226,9 +227,9 @@ void Session::State::describe_plan(const Built& built) {
       if (output != node.outputs.end() && graph_.value(*output).type == DataType::kF32) float_macs += macs;
       info.steps.push_back({.name = node.name,
                             .op_type = shown_op(node),
-                            .backend = step.lowered  ? "xnnpack"
-                                       : step.kernel ? "kinglet"
-                                                     : "evaluate",
+                            .backend = step.lowered          ? "xnnpack"
+                                       : step.is_evaluated() ? "evaluate"
+                                                             : "kinglet",
                             .kernel = kernel_info(step),
                             .half = step.halves.contains(id),
                             .segment = i,
@@ -266,6 +267,7 @@ Result<void> Session::State::place_steps(Built built) {
                 .first_info = row,
                 .info_count = step.nodes.size()};
     row += step.nodes.size();
+    if (step.joined) continue;
     if (run.runtime) {
       std::vector<void*> pointers;
       for (const BufferPlan::Slot& slot : built.buffers.segments.at(i)) pointers.push_back(arena_.data() + slot.offset);

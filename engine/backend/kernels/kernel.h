@@ -26,6 +26,7 @@ struct Offer {
   std::size_t scratch_bytes = 0;  // that a run writes beside its outputs
   // An input where the first output may lie, if it is as large and stands in the work once.
   std::optional<std::size_t> writes_over = std::nullopt;
+  bool writes_among = false;  // its outputs may lie among others (ConvolutionShape::output_step)
 };
 
 // Made for one piece of work; its packed numbers are its own, or lie in the PackedWeights that it was made with.
@@ -37,8 +38,8 @@ class Kernel {
 
   virtual ~Kernel() = default;
   // Inputs and outputs in the order of the work, `scratch` as large as offered and of any content: each begins at a
-  // multiple of 64 bytes and has 64 readable ones behind its end. `pool` null: the caller's thread alone. Nothing is
-  // allocated.
+  // multiple of 64 bytes, but for an output among others, and has 64 readable ones behind its end. `pool` null: the
+  // caller's thread alone. Nothing is allocated.
   virtual void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const = 0;
 };
 

@@ -261,7 +261,7 @@ void Winograd<Number>::multiply_group(const Borders& borders, const Block& block
     weights += points * channels * width;
     to += tiles * width;
   }
-  const std::size_t pixel_step = shape_.output_channels;
+  const std::size_t pixel_step = shape_.pixel_step();
   const std::size_t row_step = shape_.output_width * pixel_step;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const auto [image, top, left] = place_of(block.first + block.begin(group) + tile);
@@ -346,7 +346,8 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
       .cost = processor.form == kTwin<Number> ? kScalarCost : cost_of(shape, processor, scheme, work.saves_memory),
       .packed_bytes = packed_numbers(shape, *processor.form, scheme) * sizeof(Number),
       .scratch_bytes = cut.block_groups * cut.group_bytes,
-      .writes_over = convolution->adds && whole ? kOverAdded : std::nullopt};
+      .writes_over = convolution->adds && whole ? kOverAdded : std::nullopt,
+      .writes_among = !convolution->adds};
 }
 
 template <typename Number, const Processor<Number>& processor, const Scheme& scheme>

@@ -24,8 +24,11 @@ struct ConvolutionShape {
   std::size_t output_height = 0, output_width = 0, output_channels = 0;
   std::size_t groups = 1;
   xnn::Window window;  // the output's size is that of its places
+  std::size_t output_step =
+      0;  // numbers from a pixel's outputs to the next one's, whose outputs lie among others; 0: none
 
   [[nodiscard]] std::size_t taps() const { return std::size_t{window.kernel_height} * window.kernel_width; }
+  [[nodiscard]] std::size_t pixel_step() const { return output_step == 0 ? output_channels : output_step; }
   [[nodiscard]] std::size_t outputs() const { return batch * output_height * output_width * output_channels; }
 };
 

@@ -275,7 +275,7 @@ woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t
           .blocks = 1,
           .output = nullptr,
           .added = nullptr,
-          .step = panel.of.step * shape_.output_channels,
+          .step = panel.of.step * shape_.pixel_step(),
           .least = least_ ? &*least_ : nullptr,
           .most = most_ ? &*most_ : nullptr};
 }
@@ -289,7 +289,7 @@ void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::si
     const std::size_t vectors = cut_.vectors_before(block + 1) - cut_.vectors_before(block);
     const std::size_t end = std::min({end_block, whole, block < cut_.wide ? cut_.wide : cut_.blocks});
     woven::Product<Number> product = product_of(panel, block);
-    const std::size_t at = panel.of.first * shape_.output_channels + panel.group * cut_.outputs +
+    const std::size_t at = panel.of.first * shape_.pixel_step() + panel.group * cut_.outputs +
                            cut_.vectors_before(block) * cut_.tile.lanes;
     product.blocks = end - block;
     product.output = borders.output + at;
@@ -306,7 +306,7 @@ void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, st
   const std::size_t first = cut_.vectors_before(block) * lanes;
   const std::size_t width = cut_.vectors * lanes - first;
   const std::size_t count = cut_.outputs - first;
-  const std::size_t at = panel.of.first * shape_.output_channels + panel.group * cut_.outputs + first;
+  const std::size_t at = panel.of.first * shape_.pixel_step() + panel.group * cut_.outputs + first;
   std::array<Number, kMostRows * kMostVectors * kMostLanes> sums;
   std::array<Number, kMostRows * kMostVectors * kMostLanes> added;
   woven::Product<Number> product = product_of(panel, block);
@@ -343,7 +343,8 @@ std::optional<Offer> offer_of(const Work& work, const Processor<Number>& process
   return Offer{.cost = processor.cost(cut, shape),
                .packed_bytes = shape.groups * cut.packed_numbers() * sizeof(Number),
                .scratch_bytes = woven_bytes<Number>(cut) + (layer->from_floats ? converted_bytes<Number>(shape) : 0),
-               .writes_over = layer->convolution.adds ? kOverAdded : std::nullopt};
+               .writes_over = layer->convolution.adds ? kOverAdded : std::nullopt,
+               .writes_among = !layer->convolution.adds};
 }
 
 template <typename Number, const Processor<Number>& processor>

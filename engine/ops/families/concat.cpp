@@ -168,11 +168,12 @@ Result<void> join_shapes(InferContext& context, std::size_t index, std::int64_t 
   return context.fail(format_text("cannot join {} and {} on axis {}", to_string(*joined), to_string(*x), axis));
 }
 
-const OpParts kConcat{.normalize = normalize_concat,
-                      .infer = infer_concat,
-                      .evaluate = evaluate_concat,
-                      .lower = lower_concat,
-                      .traits = {.never_negative = NeverNegative::kLikeInputs, .levels = Levels::kOfAll}};
+const OpParts kConcat{
+    .normalize = normalize_concat,
+    .infer = infer_concat,
+    .evaluate = evaluate_concat,
+    .lower = lower_concat,
+    .traits = {.never_negative = NeverNegative::kLikeInputs, .levels = Levels::kOfAll, .joins = true}};
 const OpParts kSplit{.normalize = normalize_split,
                      .infer = infer_split,
                      .evaluate = evaluate_split,

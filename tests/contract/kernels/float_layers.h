@@ -112,14 +112,19 @@ inline const KernelRow& row_named(std::string_view name) {
   return **found;
 }
 
-// kOver: the output lies over an input, as the kernel has to offer for that.
-enum class Lies { kApart, kOver };
+// Where an output lies. kOver: over an input; kAmong: among others' (ConvolutionShape::output_step). A kernel has to
+// offer either.
+enum class Lies { kApart, kOver, kAmong };
+inline std::string_view text_of(Lies lies) {
+  return lies == Lies::kOver ? ", over an input: " : lies == Lies::kAmong ? ", among others: " : ": ";
+}
 
 using Inputs = std::vector<std::span<const std::byte>>;
 using MakeKernel = std::function<std::unique_ptr<Kernel>(PackedWeights& weights)>;
 
 inline TensorBuffer run_made(std::string_view name, const Offer& offer, const MakeKernel& make, const Inputs& inputs,
-                             std::size_t output_bytes, int threads, Lies lies = Lies::kApart) {
+                             std::size_t output_bytes, int threads, Lies lies = Lies::kApart,
+                             std::size_t output_begin = 0) {
   GuardedWeights packed;
   const auto kernel = make(packed);
   const auto pool = ThreadPool::make(threads).value();
@@ -134,7 +139,7 @@ inline TensorBuffer run_made(std::string_view name, const Offer& offer, const Ma
   }
   const GuardedMemory scratch(offer.scratch_bytes);
   std::ranges::fill(scratch.bytes(), std::byte{0xFF});  // every one is no number
-  const std::array to{output.bytes()};
+  const std::array to{output.bytes().subspan(output_begin)};
   kernel->run(from, to, scratch.bytes(), pool->get());
   EXPECT_TRUE(output.is_untouched_around() && scratch.is_untouched_around() && packed.are_untouched_around() &&
               std::ranges::all_of(given, &GuardedMemory::is_untouched_around))
@@ -144,8 +149,47 @@ inline TensorBuffer run_made(std::string_view name, const Offer& offer, const Ma
   return found;
 }
 
+// Others' numbers before and behind each pixel's.
+constexpr std::size_t kBefore = 3, kBehind = 5;
+// The shape of a convolution's work, among others.
+inline ConvolutionShape put_among(Work& work) {
+  ConvolutionShape among;
+  const auto put = [&](auto& kind) {
+    if constexpr (requires { kind.adds; }) {
+      kind.shape.output_step = kBefore + kind.shape.output_channels + kBehind;
+      among = kind.shape;
+    }
+  };
+  std::visit(put, work.kind);
+  return among;
+}
+
+// Of the whole, the kernel's own; the others are as they were.
+inline TensorBuffer run_among(const KernelRow& row, Work work, const Inputs& inputs, std::size_t output_bytes,
+                              int threads) {
+  const ConvolutionShape shape = put_among(work);
+  const std::size_t number = output_bytes / shape.outputs();
+  const std::size_t pixels = shape.outputs() / shape.output_channels;
+  const std::size_t step = shape.output_step * number;
+  const std::size_t own = shape.output_channels * number;
+  const TensorBuffer whole = run_made(
+      row.name, row.offer(work).value(), [&](PackedWeights& weights) { return row.make(work, weights); }, inputs,
+      pixels * step, threads, Lies::kAmong, kBefore * number);
+  TensorBuffer found(output_bytes);
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    const std::span<const std::byte> of_pixel(whole.data() + pixel * step, step);
+    std::ranges::copy(of_pixel.subspan(kBefore * number, own), found.data() + pixel * own);
+    const auto is_others = [](std::byte value) { return value == GuardedMemory::kUntouched; };
+    EXPECT_TRUE(std::ranges::all_of(of_pixel.first(kBefore * number), is_others) &&
+                std::ranges::all_of(of_pixel.last(kBehind * number), is_others))
+        << row.name << " writes over others";
+  }
+  return found;
+}
+
 inline TensorBuffer run_kernel(const KernelRow& row, const Work& work, const Inputs& inputs, std::size_t output_bytes,
                                int threads, Lies lies = Lies::kApart) {
+  if (lies == Lies::kAmong) return run_among(row, work, inputs, output_bytes, threads);
   const auto offer = row.offer(work);
   if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
   if (lies == Lies::kOver && !offer->writes_over)
@@ -234,8 +278,11 @@ inline std::vector<const char*> forms_here(Forms forms, const Work& work) {
 
 // Where the output of a kernel that takes the work may lie.
 inline std::vector<Lies> lies_of(const KernelRow& row, const Work& work) {
-  const bool over = row.offer(work)->writes_over.has_value();
-  return over ? std::vector{Lies::kApart, Lies::kOver} : std::vector{Lies::kApart};
+  const Offer offer = row.offer(work).value();
+  std::vector<Lies> lies{Lies::kApart};
+  if (offer.writes_over) lies.push_back(Lies::kOver);
+  if (offer.writes_among) lies.push_back(Lies::kAmong);
+  return lies;
 }
 
 inline void expect_bits_in_forms(Forms forms, const Layer& layer, int threads, const std::vector<float>& expected) {
@@ -243,8 +290,7 @@ inline void expect_bits_in_forms(Forms forms, const Layer& layer, int threads, c
   for (const char* const form : forms_here(forms, layer.work())) {
     for (const Lies lies : lies_of(row_named(form), layer.work())) {
       EXPECT_TRUE(same_bits(run(row_named(form), layer, threads, lies), expected))
-          << form << ", " << threads << " threads" << (lies == Lies::kOver ? ", over an input: " : ": ")
-          << layer.text();
+          << form << ", " << threads << " threads" << text_of(lies) << layer.text();
     }
   }
 }

@@ -20,6 +20,8 @@ namespace kinglet::engine::kernels {
 // less than a page in front, lies a page that nobody may touch.
 class GuardedMemory {
  public:
+  static constexpr std::byte kUntouched{0xA5};  // each byte before anybody writes
+
   explicit GuardedMemory(std::size_t bytes)
       : inner_((bytes + TensorBuffer::kReadableSlack + TensorBuffer::kAlignment + kPage - 1) / kPage * kPage) {
     void* const all = ::mmap(nullptr, inner_ + 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +49,6 @@ class GuardedMemory {
   }
 
  private:
-  static constexpr std::byte kUntouched{0xA5};
   const std::size_t kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::size_t inner_;
   std::byte* first_ = nullptr;

@@ -64,8 +64,7 @@ inline void expect_halves_in_forms(Forms forms, const Layer& rough, int threads,
   for (const char* const form : forms_here(forms, work)) {
     for (const Lies lies : lies_of(row_named(form), work)) {
       EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads, lies), expected, same_halves))
-          << form << ", " << threads << " threads" << (lies == Lies::kOver ? ", over an input: " : ": ")
-          << layer.text();
+          << form << ", " << threads << " threads" << text_of(lies) << layer.text();
     }
   }
 }

@@ -135,8 +135,7 @@ void expect_bits_at_random(const TileNumbers& numbers) {
         for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) {
           for (const Lies lies : lies_of(*row, numbers.work(layer)))
             EXPECT_TRUE(same_bits(numbers.run(*row, layer, threads, lies), expected))
-                << row->name << ", " << threads << " threads" << (lies == Lies::kOver ? ", over an input: " : ": ")
-                << layer.text();
+                << row->name << ", " << threads << " threads" << text_of(lies) << layer.text();
         }
       }
     }
