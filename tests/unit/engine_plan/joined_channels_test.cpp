@@ -8,7 +8,8 @@ namespace kinglet::engine {
 namespace {
 
 PlanOptions forced(std::set<std::string> kernels, bool half = false) {
-  return {.disabled_lowerings = {}, .refused = {}, .half = half, .kernels = {.own = false, .forced = std::move(kernels)}};
+  return {
+      .disabled_lowerings = {}, .refused = {}, .half = half, .kernels = {.own = false, .forced = std::move(kernels)}};
 }
 const PlanOptions kWoven = forced({"woven_f32__scalar"});
 
@@ -65,11 +66,15 @@ TEST(JoinedChannels, TakeTheirPlaceBeforeTheFirstIsWritten) {
 
 TEST(JoinedChannels, AreCopiedWhereOthersReadOrMakeThem) {
   EXPECT_TRUE(joins("%4 = Concat(%2, %3) {axis=1}\n%5 = Conv(%4, d:f32[4,20,1,1]#d)\noutput %5"));
+  EXPECT_TRUE(
+      joins("%6 = Conv(%1, d:f32[8,8,1,1]#d)\n%4 = Concat(%2, %6) {axis=1}\n%5 = GlobalAveragePool(%4)\noutput %5\n"
+            "output %3"));
   constexpr const char* kBehind[] = {
       "%4 = Concat(%2, %2) {axis=1}\n%5 = GlobalAveragePool(%4)\noutput %5\noutput %3",  // twice
-      "%4 = Concat(%2, %3) {axis=1}\n%5 = Conv(%4, d:f32[4,20,1,1]#d)\n%6 = Add(%5, %2)\noutput %6\noutput %3",
-      "%4 = Concat(%2, %3) {axis=1}\n%5 = GlobalAveragePool(%4)\noutput %5\noutput %2",     // the caller reads a part
-      "%4 = Concat(%2, %1) {axis=2}\n%5 = GlobalAveragePool(%4)\noutput %5\noutput %3",     // rows of pixels
+      "%4 = Concat(%2, %3) {axis=1}\n%5 = Conv(%4, d:f32[8,20,1,1]#d)\n%6 = Add(%5, %2)\noutput %6\noutput %3",
+      "%4 = Concat(%2, %3) {axis=1}\n%5 = GlobalAveragePool(%4)\noutput %5\noutput %2",  // the caller reads a part
+      "%6 = Conv(%1, d:f32[8,8,1,1]#d)\n%4 = Concat(%2, %6) {axis=2}\n%5 = GlobalAveragePool(%4)\noutput %5\n"
+      "output %3",  // rows of pixels
       "%6 = MaxPool(%3) {kernel_shape=[1,1]}\n%4 = Concat(%2, %6) {axis=1}\n%5 = GlobalAveragePool(%4)\noutput %5",
       "%6 = Conv(%3, d:f32[12,12,1,1]#d)\n%7 = Add(%6, %3)\n%4 = Concat(%2, %7) {axis=1}\n%5 = GlobalAveragePool(%4)\n"
       "output %5",  // what ends with an addition
