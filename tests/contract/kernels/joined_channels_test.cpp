@@ -26,7 +26,8 @@ constexpr std::ptrdiff_t kOwn = 6;  // five layers, and what is nothing to do
 
 std::ptrdiff_t joined_in(const Graph& graph, const SessionOptions& options) {
   const auto session = Session::create(Graph(graph), options).value();
-  return std::ranges::count_if(session.plan().steps, [](const StepInfo& step) { return step.kernel && step.kernel->name == "in_place"; });
+  return std::ranges::count_if(session.plan().steps,
+                               [](const StepInfo& step) { return step.kernel && step.kernel->name == "in_place"; });
 }
 
 TEST(JoinedChannels, AreWrittenWhereTheyLieWithTheBitsOfXnnpack) {
