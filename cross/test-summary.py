@@ -71,11 +71,10 @@ def print_failures(paths):
         except (OSError, ElementTree.ParseError):
             continue
         for case in cases:
-            name = case.get("name", "")
-            if case.find("failure") is None or (path == paths[0] and name.startswith(NESTED)):
+            if case.find("failure") is None:
                 continue
             build = "" if path == paths[0] else f" of {pathlib.Path(path).stem.removeprefix('junit-')}"
-            print(f"\n{name}{build} failed:")
+            print(f"\n{case.get('name')}{build} failed:")
             for line in why_of(case.findtext("system-out") or ""):
                 print(f"  {line}")
 

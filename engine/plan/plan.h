@@ -89,8 +89,8 @@ inline constexpr std::size_t kBufferSlack = 64;  // XNNPACK reads 16 bytes past 
 // A slot for each graph input and output (alive all the time), for each value that crosses steps, for each one inside a
 // segment (alive from the node that makes it to the last that reads it) and for each kernel's scratch (alive in its
 // step). What is written over something that is not read any more shares its slot, and what is joined in place ends
-// with the whole. `externals`: one a step, of built
-// segments; empty for others. kBadData when the sizes do not fit memory. Pure.
+// with the whole. `externals`: one a step, of built segments; empty for others. kBadData when the sizes do not fit
+// memory. Pure.
 [[nodiscard]] Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps,
                                               std::span<const std::span<const xnn::ExternalValue>> externals);
 

@@ -27,6 +27,9 @@ Ducks.Quack failed:
   ducks.cpp:7: Failure
   Expected: loud
 
+sanitizer.thread failed:
+  what ctest says of it
+
 daemon_test of tsan failed:
   WARNING: ThreadSanitizer: data race
     Write of size 8

@@ -24,8 +24,8 @@ struct ConvolutionShape {
   std::size_t output_height = 0, output_width = 0, output_channels = 0;
   std::size_t groups = 1;
   xnn::Window window;  // the output's size is that of its places
-  std::size_t output_step =
-      0;  // numbers from a pixel's outputs to the next one's, whose outputs lie among others; 0: none
+  // Where its outputs lie among others: numbers from one pixel's to the next one's. 0: they lie side by side.
+  std::size_t output_step = 0;
 
   [[nodiscard]] std::size_t taps() const { return std::size_t{window.kernel_height} * window.kernel_width; }
   [[nodiscard]] std::size_t pixel_step() const { return output_step == 0 ? output_channels : output_step; }
