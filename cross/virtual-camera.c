@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: preloaded by cross/virtual-camera: a memfd in the place of each dma-buf, another virtual.yaml, and a camera that
-// keeps a pace or hangs. For tests only; rests on how libcamera 0.4's virtual pipeline works.
+// keeps a pace or hangs, or whose threads are woken late. For tests only; rests on how libcamera 0.4's virtual pipeline works.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -108,4 +111,18 @@ int ioctl(int fd, unsigned long request, ...) {
   const int result = next(fd, request, arg);
   if (request == DMA_BUF_IOCTL_SYNC && result < 0 && errno == ENOTTY) return 0;
   return result;
+}
+
+// libcamera's threads wait here, and wake each other by a one written to an eventfd.
+int ppoll(struct pollfd* files, nfds_t count, const struct timespec* timeout, const sigset_t* signals) {
+  NEXT("ppoll", &ppoll)
+  const struct timespec soon = {.tv_nsec = 1000000};
+  return next(files, count, *setting("KINGLET_CAMERA_LATE_WAKES") ? &soon : timeout, signals);
+}
+
+ssize_t write(int fd, const void* data, size_t size) {
+  NEXT("write", &write)
+  const uint64_t wake = 1;
+  if (size == sizeof(wake) && !memcmp(data, &wake, size) && *setting("KINGLET_CAMERA_LATE_WAKES")) usleep(50000);
+  return next(fd, data, size);
 }
