@@ -108,12 +108,14 @@ class Woven final : public Kernel {
     Cut::Panel panel;
     std::optional<std::size_t> input;
   };
-  // The rows of a part, as the form wants them.
+  // The rows of a part, as the form wants them: its Product's numbers, or a ProductOfVectors'.
   struct Panel {
     Cut::Panel of;
     std::size_t group = 0;
     const Number* numbers = nullptr;
     const woven::Laid* laid = nullptr;
+    const Number* const* vectors = nullptr;
+    std::size_t begin = 0;
   };
 
   [[nodiscard]] std::size_t packed_bytes() const { return shape_.groups * cut_.packed_numbers() * sizeof(Number); }
@@ -121,9 +123,11 @@ class Woven final : public Kernel {
   void pack_group(const float* filters, bool numbers_first, Number* to) const;
   void run_batch(const Borders& borders, std::size_t batch, Number* woven, pthreadpool_t pool) const;
   void run_part(const Borders& borders, std::size_t index, std::size_t chunk) const;
+  void run_groups(const Borders& borders, const Place& place, std::size_t group, std::size_t end) const;
   void multiply_chunk(const Borders& borders, const Panel& panel, std::size_t chunk) const;
   void multiply(const Borders& borders, const Panel& panel, std::size_t first_block, std::size_t end_block) const;
   void multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const;
+  void multiply(const Panel& panel, const woven::Product<Number>& product, std::size_t vectors) const;
   [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
 
   ConvolutionShape shape_;
@@ -239,24 +243,48 @@ void Woven<Number>::run_batch(const Borders& borders, std::size_t batch, Number*
 
 template <typename Number>
 void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::size_t chunk) const {
+  const Place place = places_.empty() ? Place{cut_.panel(index), std::nullopt} : places_[index];
+  const auto [panel, input] = place;
+  if (shape_.groups > 1)
+    return run_groups(borders, place, cut_.first_of(chunk, shape_.groups), cut_.first_of(chunk + 1, shape_.groups));
+  if (input)
+    return multiply_chunk(borders, {.of = panel, .numbers = borders.input + *input, .laid = rows_.in_input()}, chunk);
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
-  const auto [place, input] = places_.empty() ? Place{cut_.panel(index), std::nullopt} : places_[index];
-  Panel panel{.of = place,
-              .numbers = input ? borders.input + *input : numbers.data(),
-              .laid = input ? rows_.in_input() : rows_.in_panel()};
-  if (shape_.groups == 1) {
-    if (!input) rows_.fill(rows_.places_of(borders.input, place), place.rows, numbers.data());
-    return multiply_chunk(borders, panel, chunk);
-  }
-  const auto take = [&](std::size_t group) {
-    panel.group = group;
+  rows_.fill(rows_.places_of(borders.input, panel), panel.rows, numbers.data());
+  multiply_chunk(borders, {.of = panel, .numbers = numbers.data(), .laid = rows_.in_panel()}, chunk);
+}
+
+// From `group` to `end`.
+template <typename Number>
+void Woven<Number>::run_groups(const Borders& borders, const Place& place, std::size_t group, std::size_t end) const {
+  Panel panel{.of = place.panel};
+  const auto take = [&](std::size_t index) {
+    panel.group = index;
     multiply(borders, panel, 0, cut_.blocks);
   };
-  const std::size_t end = cut_.first_of(chunk + 1, shape_.groups);
-  std::size_t group = cut_.first_of(chunk, shape_.groups);
-  if (!input) return rows_.for_groups(borders.input, place, group, end, numbers.data(), take);
-  panel.numbers += group * cut_.channels;
-  for (; group < end; ++group, panel.numbers += cut_.channels) take(group);
+  if (place.input) {
+    panel.laid = rows_.in_input();
+    for (; group < end; ++group) {
+      panel.numbers = borders.input + *place.input + group * cut_.channels;
+      take(group);
+    }
+    return;
+  }
+  const auto places = rows_.places_of(borders.input, place.panel);
+  if (cut_.tile.together > 1) {
+    typename woven::PanelRows<Number>::Vectors vectors;
+    rows_.find_vectors(places, place.panel.rows, vectors);
+    panel.vectors = vectors.data();
+    for (; group < end; ++group) {
+      panel.begin = group * cut_.channels;
+      take(group);
+    }
+    return;
+  }
+  alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
+  panel.numbers = numbers.data();
+  panel.laid = rows_.in_panel();
+  rows_.gather_groups(places, place.panel.rows, group, end, numbers.data(), take);
 }
 
 template <typename Number>
@@ -280,6 +308,14 @@ woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t
           .most = most_ ? &*most_ : nullptr};
 }
 
+// Of blocks of so many vectors.
+template <typename Number>
+void Woven<Number>::multiply(const Panel& panel, const woven::Product<Number>& product, std::size_t vectors) const {
+  const std::size_t rows = panel.of.rows;
+  if (panel.vectors == nullptr) return form_->multiply[vectors - 1][rows - 1](product);
+  form_->multiply_vectors[vectors - 1][rows - 1]({product, panel.vectors, panel.begin});
+}
+
 template <typename Number>
 void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::size_t first_block,
                              std::size_t end_block) const {
@@ -294,7 +330,7 @@ void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::si
     product.blocks = end - block;
     product.output = borders.output + at;
     product.added = borders.added == nullptr ? nullptr : borders.added + at;
-    form_->multiply[vectors - 1][panel.of.rows - 1](product);
+    multiply(panel, product, vectors);
     block = end;
   }
 }
@@ -318,7 +354,7 @@ void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, st
     for (std::size_t row = 0; row < panel.of.rows; ++row)
       std::copy_n(borders.added + at + row * step, count, added.data() + row * width);
   }
-  form_->multiply[width / lanes - 1][panel.of.rows - 1](product);
+  multiply(panel, product, width / lanes);
   for (std::size_t row = 0; row < panel.of.rows; ++row)
     std::copy_n(sums.data() + row * width, count, borders.output + at + row * step);
 }
@@ -382,11 +418,10 @@ constexpr Processor<float> kAvx2{.form = kTwin<float>, .is_here = never, .cost =
 constexpr Processor<float> kAvx512 = kAvx2;
 #endif
 #if defined(__aarch64__)
-// On cores that go in order fewer instructions are not less time, and groups of parts of vectors nobody counted.
+// On cores that go in order fewer instructions are not less time.
 double cost_of_neon(const Cut& cut, const ConvolutionShape& shape) {
   const double cost = cost_of_woven(cut, shape);
-  const bool has_parts = shape.groups > 1 && cut.channels % cut.tile.lanes != 0;
-  return xnn::runs_in_order() || has_parts ? std::max(cost, 1.0) : cost;
+  return xnn::runs_in_order() ? std::max(cost, 1.0) : cost;
 }
 double cost_of_neon_half(const Cut& cut, const ConvolutionShape& shape) {
   return cost_of_neon(cut, shape) * kCostOfHalves;

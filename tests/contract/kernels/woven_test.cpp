@@ -15,11 +15,11 @@ Layer woven_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool pixels = pick(0, 1) == 0;  // one tap, mostly
   const xnn::Window window = window_at_random(random, pixels ? square_window(1, 2, 0) : square_window(5, 2, 2, 2));
-  const std::size_t groups = pick(0, 3) == 0 ? pick(2, 5) : 1;
+  const std::size_t groups = pick(0, 3) == 0 ? pick(2, 4) : 1;
   const ConvolutionShape shape{.batch = pick(1, 2),
                                .input_height = pick(pixels ? 1 : 9, 14),
                                .input_width = pick(pixels ? 1 : 9, 14),
-                               .input_channels = groups * pick(groups == 1 ? 1 : 2, (pixels ? 70 : 20) / groups),
+                               .input_channels = groups == 1 ? pick(1, pixels ? 70 : 20) : groups * 8 * pick(1, 2),
                                .output_channels = groups * pick(1, 60 / groups),
                                .groups = groups,
                                .window = window};
@@ -71,7 +71,7 @@ void expect_long_lines(const Numbers& numbers) {
                                    {.batch = 2,
                                     .input_height = 7,
                                     .input_width = 41,
-                                    .input_channels = groups * 5,
+                                    .input_channels = groups == 1 ? 5 : groups * numbers.lanes,
                                     .output_channels = groups * (numbers.lanes + 3),
                                     .groups = groups,
                                     .window = window},
@@ -81,20 +81,22 @@ void expect_long_lines(const Numbers& numbers) {
   }
 }
 
-// Groups of whole vectors of channels, one and more, which are woven from where they lie.
+// Panels of any number of rows, channels of one vector and more, outputs of one and of blocks; borders are everywhere.
 void expect_groups(const Numbers& numbers) {
   Random random(9);
-  for (const std::size_t vectors : {1, 2, 3}) {
-    for (const std::size_t outputs : {1, 8, 20}) {
-      const Layer layer = finished(random,
-                                   {.input_height = 9,
-                                    .input_width = 10,
-                                    .input_channels = 3 * vectors * numbers.lanes,
-                                    .output_channels = 3 * outputs,
-                                    .groups = 3,
-                                    .window = square_window(3, 1, 1)},
-                                   true, outputs == 8, {.min = 0});
-      for (const int threads : {1, 3}) numbers.expect(layer, threads);
+  for (std::size_t width = 1; width <= 7; ++width) {
+    for (const std::size_t vectors : {1, 2, 3}) {
+      for (const std::size_t outputs : {std::size_t{1}, numbers.lanes, 2 * numbers.lanes + 4, 4 * numbers.lanes}) {
+        const Layer layer = finished(random,
+                                     {.input_height = 1 + width % 3,
+                                      .input_width = width,
+                                      .input_channels = 3 * vectors * numbers.lanes,
+                                      .output_channels = 3 * outputs,
+                                      .groups = 3,
+                                      .window = square_window(3, 1, 1)},
+                                     true, outputs == numbers.lanes, {.min = 0});
+        for (const int threads : {1, 3}) numbers.expect(layer, threads);
+      }
     }
   }
 }
@@ -122,7 +124,25 @@ TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kFl
 TEST(Woven, ReadsWindowsOfLongLines) { expect_long_lines(kFloats); }
 
 TEST(Woven, BringsManyWeightsToABatchOfPanels) { expect_batches(kFloats); }
-TEST(Woven, BringsGroupsOfWholeVectorsTogether) { expect_groups(kFloats); }
+TEST(Woven, ReadsGroupsOfWholeVectorsWhereTheyLie) { expect_groups(kFloats); }
+
+// Of parts of vectors only where rows are not woven.
+TEST(Woven, BringsOtherGroupsTogetherWithAvx) {
+  Random random(9);
+  const Layer layer = finished(random,
+                               {.batch = 2,
+                                .input_height = 7,
+                                .input_width = 41,
+                                .input_channels = 3 * 5,
+                                .output_channels = 3 * 7,
+                                .groups = 3,
+                                .window = square_window(3, 1, 1)},
+                               true, true, {.min = 0});
+  EXPECT_FALSE(row_named("woven_f32__scalar").offer(layer.work()));
+  EXPECT_FALSE(row_named("woven_f32__neon").offer(layer.work()));
+  for (const char* const form : forms_here(kFloatForms, layer.work()))
+    EXPECT_TRUE(same_bits(run(row_named(form), layer, 3), answers_of(layer, answer_in_order))) << form;
+}
 
 TEST(Woven, WeavesFirstWhereWeightsAreMany) {
   Random random(1);
@@ -175,7 +195,7 @@ TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_a
 TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
 TEST(WovenHalf, ReadsWindowsOfLongLines) { expect_long_lines(kHalves); }
 TEST(WovenHalf, BringsManyWeightsToABatchOfPanels) { expect_batches(kHalves); }
-TEST(WovenHalf, BringsGroupsOfWholeVectorsTogether) { expect_groups(kHalves); }
+TEST(WovenHalf, ReadsGroupsOfWholeVectorsWhereTheyLie) { expect_groups(kHalves); }
 
 // Of a first layer: the caller gives floats.
 TEST(WovenHalf, RoundsFloatsThatItReadsBeforeAnythingElse) {

@@ -63,9 +63,10 @@ Cut::Panel Cut::panel_of_lines(std::size_t index) const {
 
 Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
     : tile(tile_for(shape, a_tile)),
-      takes_groups(shape.groups == 1 || (shape.groups < shape.input_channels && shape.taps() <= kMostTapsOfGroups)),
       channels(shape.input_channels / shape.groups),
       outputs(shape.output_channels / shape.groups),
+      takes_groups(shape.groups == 1 || (shape.groups < shape.input_channels && shape.taps() <= kMostTapsOfGroups &&
+                                         channels % tile.together == 0)),
       in_place(tile.together == 1 && shape.groups == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
                shape.window.stride_width == 1 && !is_padded(shape.window)),
       joined(shape.window.dilation_width == 1 &&
@@ -95,29 +96,36 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
 
 namespace {
 
-// Both in instructions, by what was counted (docs/benchmarks.md).
+// All in instructions, by what was counted (docs/benchmarks.md).
+
+// Of several groups: what their vectors take that lie anywhere.
+double instructions_of_vectors(const Cut& cut, const ConvolutionShape& shape) {
+  constexpr double kFinding = 5;    // where a vector lies in the first group
+  constexpr double kReading = 1.6;  // it, for each block of outputs
+  constexpr double kOfGroup = 100;  // of a panel
+  const auto vectors = static_cast<double>(cut.rows * cut.numbers / cut.tile.lanes);
+  const double of_group =
+      vectors * static_cast<double>(cut.blocks) * kReading + static_cast<double>(cut.panels) * kOfGroup;
+  return vectors * kFinding * static_cast<double>(cut.chunks) + static_cast<double>(shape.groups) * of_group;
+}
+
 double instructions_of(const Cut& cut, const ConvolutionShape& shape) {
-  constexpr double kStart = 3000;                 // of a step of its own
-  constexpr double kOfPanel = 150;                // beside what follows
-  constexpr double kOfGroup = 60;                 // of a panel of one of several groups
-  constexpr double kWeaving = 1, kGathering = 4;  // of a vector of numbers, of one group and of several
-  constexpr double kJoining = 40, kTapRow = 26;   // of a row that is joined, and of each row of its taps
-  constexpr double kEnd = 4;                      // of a vector of outputs
-  const bool is_whole = shape.groups == 1;
+  constexpr double kStart = 3000;                // of a step of its own
+  constexpr double kOfPanel = 150;               // beside what follows
+  constexpr double kJoining = 40, kTapRow = 26;  // of a row that is joined, and of each row of its taps
+  constexpr double kEnd = 4;                     // of a vector of outputs
   const auto rows = static_cast<double>(cut.rows);
   const auto panels = static_cast<double>(cut.panels);
   const auto numbers = static_cast<double>(cut.numbers);
   const auto lanes = static_cast<double>(cut.tile.lanes);
   const auto chunks = static_cast<double>(cut.chunks);
-  // Loads and counts for each vector of numbers and three of outputs.
+  // Loads and counts for each vector of numbers and three of outputs; weaving takes one for a vector of numbers.
   const double product = 1 + (lanes + 3) / (3 * lanes * rows / panels);
   const double joining = cut.joined ? kJoining + kTapRow * static_cast<double>(shape.window.kernel_height) : 0;
-  const double weaving = numbers / lanes * (is_whole ? kWeaving : kGathering) + joining;
-  const double times_woven = is_whole && !cut.weaves_first() ? chunks : 1;
-  const double of_group =
-      rows * (times_woven * weaving + static_cast<double>(cut.vectors) * (numbers * product + kEnd)) +
-      (is_whole ? 0 : panels * kOfGroup);
-  return kStart + panels * chunks * kOfPanel + static_cast<double>(shape.groups) * of_group;
+  const double weaving = (cut.weaves_first() ? 1 : chunks) * (numbers / lanes + joining);
+  const double of_group = rows * static_cast<double>(cut.vectors) * (numbers * product + kEnd);
+  const double brought = shape.groups == 1 ? rows * weaving : instructions_of_vectors(cut, shape);
+  return kStart + panels * chunks * kOfPanel + brought + static_cast<double>(shape.groups) * of_group;
 }
 
 double instructions_of(const Xnnpack& xnnpack, const Cut& cut, const ConvolutionShape& shape) {

@@ -60,13 +60,13 @@ struct Cut {
   }
 
   Tile tile;
-  bool takes_groups;
   std::size_t channels, outputs;  // of a group
-  bool in_place;                  // rows lie in the input as they are wanted, `tap` numbers apart
-  bool joined;                    // taps lie one behind the other, in what is woven as one as a whole
-  std::size_t tap;                // numbers of one, in whole ones of what is woven where they are not joined
-  std::size_t numbers;            // of a row
-  std::size_t rows;               // all of the output
+  bool takes_groups;
+  bool in_place;        // rows lie in the input as they are wanted, `tap` numbers apart
+  bool joined;          // taps lie one behind the other, in what is woven as one as a whole
+  std::size_t tap;      // numbers of one, in whole ones of what is woven where they are not joined
+  std::size_t numbers;  // of a row
+  std::size_t rows;     // all of the output
   Lines lines;
   std::size_t panels;
   std::size_t vectors;       // of outputs of a group

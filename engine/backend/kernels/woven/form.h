@@ -74,26 +74,39 @@ struct Product {
   const Number* most;
 };
 
+// The same without a panel, of one of several groups of whole vectors.
+template <typename Number>
+struct ProductOfVectors : Product<Number> {
+  const Number* const* vectors;  // where those of the first group's rows lie: [vectors][rows]
+  std::size_t begin;             // how many numbers behind them this group's lie
+};
+
 template <typename Number>
 struct Form {
   Tile tile;
   void (*weave[kWovenRows])(const Weave&);                            // by rows, less one; null where none are woven
   void (*multiply[kMostVectors][kMostRows])(const Product<Number>&);  // by vectors and rows, each less one
+  void (*multiply_vectors[kMostVectors][kWovenRows])(const ProductOfVectors<Number>&) = {};  // the same, as `weave`
   // Of float16 alone: rounds so many floats to it, and up to a vector less one that lie behind them.
   void (*narrow)(const float* from, std::size_t count, Number* to) = nullptr;
 };
 
-// For rows that are woven. `weave` gives the function for so many rows, `multiply` the one for so many vectors and
-// rows.
+// For rows that are woven. `weave` gives the function for so many rows, `multiply` the one for so many vectors and rows
+// of a Product or a ProductOfVectors.
 template <typename Number, typename WeaveOf, typename MultiplyOf>
 consteval Form<Number> form_of(WeaveOf weave, MultiplyOf multiply, decltype(Form<Number>::narrow) narrow = nullptr) {
+  using Whole = Product<Number>;
+  using Vectors = ProductOfVectors<Number>;
   return [&]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
     return Form<Number> {
       .tile = kWovenTile<Number>,
       .weave = {weave.template operator()<kBefore + 1>()...},
-      .multiply = {{multiply.template operator()<1, kBefore + 1>()...},
-                   {multiply.template operator()<2, kBefore + 1>()...},
-                   {multiply.template operator()<3, kBefore + 1>()...}},
+      .multiply = {{multiply.template operator()<1, kBefore + 1, Whole>()...},
+                   {multiply.template operator()<2, kBefore + 1, Whole>()...},
+                   {multiply.template operator()<3, kBefore + 1, Whole>()...}},
+      .multiply_vectors = {{multiply.template operator()<1, kBefore + 1, Vectors>()...},
+                           {multiply.template operator()<2, kBefore + 1, Vectors>()...},
+                           {multiply.template operator()<3, kBefore + 1, Vectors>()...}},
       .narrow = narrow,
     };
   }(std::make_index_sequence<kWovenRows>());

@@ -6,6 +6,8 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
+#include <type_traits>
+
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
@@ -84,11 +86,35 @@ namespace {
                         KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l1)                                          \
                         KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l2)                                          \
                         KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l3))
+#define KINGLET_ALL_LANES KINGLET_FOUR_LANES(0, 1, 2, 3) KINGLET_IF("%c[lanes] == 8", KINGLET_FOUR_LANES(4, 5, 6, 7))
 // A vector of each row's numbers.
-#define KINGLET_PART                                                             \
-  KINGLET_MOVE_ROWS("ld1", 0, 1, 2, 3, 4, 5, 6, "panel")                         \
-  KINGLET_FOUR_LANES(0, 1, 2, 3)                                                 \
-  KINGLET_IF("%c[lanes] == 8", KINGLET_FOUR_LANES(4, 5, 6, 7))
+#define KINGLET_PART KINGLET_MOVE_ROWS("ld1", 0, 1, 2, 3, 4, 5, 6, "numbers") KINGLET_ALL_LANES
+
+#define KINGLET_SUMS_PANEL                                               \
+  "cbz %[left], 2f\n"                                                    \
+  "1:\n"                                                                 \
+  KINGLET_PART KINGLET_PART                                              \
+  "subs %[left], %[left], #1\n"                                          \
+  "b.ne 1b\n"                                                            \
+  "2:\n"                                                                 \
+  "tbz %[parts], #0, 3f\n"                                               \
+  KINGLET_PART                                                           \
+  "3:\n"
+
+// The same where vectors lie anywhere.
+#define KINGLET_AT(address, row) "ldr q" #row ", [%[" address "], %[begin]]\n"
+#define KINGLET_TWO_PLACES(first, second)                                                                            \
+  KINGLET_IF("%c[rows] > " #second, "ldp %[place], %[next], [%[numbers]], #16\n" KINGLET_AT("place", first)          \
+                                    KINGLET_AT("next", second))                                                      \
+  KINGLET_IF_ROWS(second, KINGLET_LAST_PLACE(first))
+#define KINGLET_LAST_PLACE(row) "ldr %[place], [%[numbers]], #8\n" KINGLET_AT("place", row)
+#define KINGLET_SUMS_VECTORS                                             \
+  "1:\n"                                                                 \
+  KINGLET_TWO_PLACES(0, 1) KINGLET_TWO_PLACES(2, 3)                      \
+  KINGLET_TWO_PLACES(4, 5) KINGLET_IF_ROWS(7, KINGLET_LAST_PLACE(6))     \
+  KINGLET_ALL_LANES                                                      \
+  "subs %[left], %[left], #1\n"                                          \
+  "b.ne 1b\n"
 
 // All of a row's vectors from or to memory.
 #define KINGLET_MOVE(move, v0, v1, v2, at)                                    \
@@ -111,18 +137,10 @@ namespace {
   KINGLET_IF_ROW(row, KINGLET_MOVE("st1", s0, s1, s2, "[%[output]], %[step]"))
 
 // A block of outputs of each row.
-#define KINGLET_BLOCK                                                    \
+#define KINGLET_BLOCK(SUMS)                                              \
   KINGLET_IF("%c[lanes] == 8", ".arch_extension fp16\n")                 \
   KINGLET_ROWS(KINGLET_BEGIN, )                                          \
-  "cbz %[pairs], 2f\n"                                                   \
-  "1:\n"                                                                 \
-  KINGLET_PART KINGLET_PART                                              \
-  "subs %[pairs], %[pairs], #1\n"                                        \
-  "b.ne 1b\n"                                                            \
-  "2:\n"                                                                 \
-  "tbz %[parts], #0, 3f\n"                                               \
-  KINGLET_PART                                                           \
-  "3:\n"                                                                 \
+  SUMS                                                                   \
   "cbz %[added], 4f\n"                                                   \
   KINGLET_ROWS(KINGLET_ADD, )                                            \
   "4:\n"                                                                 \
@@ -136,17 +154,30 @@ namespace {
   "6:\n"                                                                 \
   KINGLET_ROWS(KINGLET_END, )
 
-// With what it reads and writes.
-#define KINGLET_MULTIPLY_BLOCK                                                                                      \
-  asm volatile(KINGLET_BLOCK                                                                                        \
-               : [panel] "+&r"(panel), [weights] "+&r"(weights), [pairs] "+&r"(pairs), [output] "+&r"(output),      \
-                 [added] "+&r"(added)                                                                               \
-               : [bias] "r"(of.bias + block * kWidth), [parts] "r"(of.parts), [step] "r"(of.step * sizeof(Number)), \
+// With what it reads and writes, of a Product and of a ProductOfVectors.
+#define KINGLET_WRITES_PANEL
+#define KINGLET_READS_PANEL [parts] "r"(of.parts),
+#define KINGLET_WRITES_VECTORS [place] "=&r"(place), [next] "=&r"(next),
+#define KINGLET_READS_VECTORS [begin] "r"(of.begin * sizeof(Number)),
+#define KINGLET_MULTIPLY_BLOCK(OF)                                                                                  \
+  asm volatile(KINGLET_BLOCK(KINGLET_SUMS_##OF)                                                                     \
+               : KINGLET_WRITES_##OF [numbers] "+&r"(numbers), [weights] "+&r"(weights), [left] "+&r"(left),        \
+                 [output] "+&r"(output), [added] "+&r"(added)                                                       \
+               : KINGLET_READS_##OF [bias] "r"(of.bias + block * kWidth), [step] "r"(of.step * sizeof(Number)),     \
                  [least] "r"(of.least), [most] "r"(of.most), [rows] "i"(kRows), [vectors] "i"(kVectors),            \
                  [lanes] "i"(kLanes<Number>)                                                                        \
                : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",   \
                  "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",  \
                  "v27", "v28", "v29", "v30", "v31")
+
+#define KINGLET_MULTIPLY_EITHER                \
+  if constexpr (kHasPanel) {                   \
+    const Number* numbers = of.panel;          \
+    KINGLET_MULTIPLY_BLOCK(PANEL);             \
+  } else {                                     \
+    const Number* const* numbers = of.vectors; \
+    KINGLET_MULTIPLY_BLOCK(VECTORS);           \
+  }
 
 // clang-format on
 
@@ -169,25 +200,26 @@ void weave(const Weave& of) {
                  "v14");
 }
 
-template <typename Number, std::size_t kVectors, std::size_t kRows>
-void multiply(const Product<Number>& of) {
+template <typename Number, std::size_t kVectors, std::size_t kRows, typename Of>
+void multiply(const Of& of) {
+  constexpr bool kHasPanel = std::is_same_v<Of, Product<Number>>;
   constexpr std::size_t kWidth = kVectors * kLanes<Number>;
   const Number* weights = of.weights;
   for (std::size_t block = 0; block < of.blocks; ++block) {
-    const Number* panel = of.panel;
-    std::size_t pairs = of.parts / 2;
+    std::size_t left = kHasPanel ? of.parts / 2 : of.parts;
     Number* output = of.output + block * kWidth;
     const Number* added = of.added == nullptr ? nullptr : of.added + block * kWidth;
+    [[maybe_unused]] const Number *place, *next;
     if constexpr (kLanes<Number> == 8) {
 #define KINGLET_ALL ".8h"
 #define KINGLET_ONE ".h"
-      KINGLET_MULTIPLY_BLOCK;
+      KINGLET_MULTIPLY_EITHER
 #undef KINGLET_ALL
 #undef KINGLET_ONE
     } else {
 #define KINGLET_ALL ".4s"
 #define KINGLET_ONE ".s"
-      KINGLET_MULTIPLY_BLOCK;
+      KINGLET_MULTIPLY_EITHER
     }
   }
 }
@@ -202,9 +234,10 @@ void narrow(const float* from, std::size_t count, Half* to) {
 
 template <typename Number>
 consteval Form<Number> neon_form(decltype(Form<Number>::narrow) narrow = nullptr) {
-  return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
-                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; },
-                         narrow);
+  return form_of<Number>(
+      []<std::size_t kRows>() { return weave<kRows>; },
+      []<std::size_t kVectors, std::size_t kRows, typename Of>() { return multiply<Number, kVectors, kRows, Of>; },
+      narrow);
 }
 
 }  // namespace

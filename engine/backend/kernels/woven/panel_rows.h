@@ -69,31 +69,35 @@ class PanelRows {
   // windows lie in it as a whole. For forms that weave no rows.
   [[nodiscard]] std::optional<std::size_t> find(const Cut::Panel& panel) const;
   [[nodiscard]] const Laid* in_input() const { return cut_.in_place ? &in_panel_ : &in_input_; }
-  // As fill() and for_groups() leave them; null: woven.
+  // As fill() and gather_groups() leave them; null: woven.
   [[nodiscard]] const Laid* in_panel() const { return cut_.tile.together == 1 ? &in_panel_ : nullptr; }
 
   [[nodiscard]] Places places_of(const Number* input, const Cut::Panel& panel) const;
   // Where there is one group.
   void fill(const Places& places, std::size_t rows, Number* panel) const;
-  // Fills the panel and calls take(group) for each from `group` to `end`.
+  // Of several groups, for a form that weaves no rows: fills the panel with each group from `group` to `end` and calls
+  // take(group).
   template <typename Take>
-  void for_groups(const Number* input, const Cut::Panel& of, std::size_t group, std::size_t end, Number* panel,
-                  const Take& take) const;
+  void gather_groups(const Places& places, std::size_t rows, std::size_t group, std::size_t end, Number* panel,
+                     const Take& take) const;
+  // For one that does: where the vectors of the first group's rows lie, [vectors][rows] (Product).
+  using Vectors = std::array<const Number*, kMostPanelNumbers / kQuad>;
+  void find_vectors(const Places& places, std::size_t rows, Vectors& vectors) const;
 
  private:
   static constexpr std::size_t kBegin = 0;
   static constexpr std::size_t kEach = kLanes<Number>;  // that are woven as one, where they are
-  // Of a panel's rows, tap by tap, or of its taps, row by row, where rows are woven; the padding's where there is no
-  // pixel.
+  // Of a panel's rows, tap by tap.
   using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
 
   [[nodiscard]] std::size_t line_size() const { return shape_.input_width * shape_.input_channels; }
   // Taps of a line are one run where they lie side by side.
   [[nodiscard]] bool taps_are_runs() const { return shape_.groups > 1 || shape_.window.dilation_width > 1; }
   [[nodiscard]] std::vector<std::size_t> runs_in_input() const;
-  [[nodiscard]] Pixels pixels_under(const Places& places, std::size_t rows) const;
+  // Calls take(pixel) for each tap of an output's window; the padding's where there is no pixel.
+  template <typename Take>
+  void for_pixels(const Place& place, const Take& take) const;
   void gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
-  void gather_woven(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
   void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
                  Number* panel) const;
@@ -139,48 +143,38 @@ std::optional<std::size_t> PanelRows<Number>::find(const Cut::Panel& panel) cons
 
 template <typename Number>
 template <typename Take>
-void PanelRows<Number>::for_groups(const Number* input, const Cut::Panel& of, std::size_t group, std::size_t end,
-                                   Number* panel, const Take& take) const {
-  const std::size_t rows = of.rows;
-  Places places = places_of(input, of);
-  const std::span<Place> used(places.data(), rows);
-  const bool weaves = cut_.tile.together > 1;
-  const bool gathers = !weaves || cut_.channels % kEach == 0;
+void PanelRows<Number>::gather_groups(const Places& places, std::size_t rows, std::size_t group, std::size_t end,
+                                      Number* panel, const Take& take) const {
   Pixels pixels;
-  if (gathers) pixels = pixels_under(places, rows);
-  for (Place& place : used) place.image += group * cut_.channels;
+  auto* to = pixels.data();
+  for (std::size_t row = 0; row < rows; ++row) for_pixels(places[row], [&](const Number* pixel) { *to++ = pixel; });
   for (; group < end; ++group) {
-    if (!gathers) {
-      weave_taps(places, rows, panel);
-    } else if (weaves) {
-      gather_woven(pixels, rows, group, panel);
-    } else {
-      gather(pixels, rows, group, panel);
-    }
+    gather(pixels, rows, group, panel);
     take(group);
-    for (Place& place : used) place.image += cut_.channels;
   }
 }
 
 template <typename Number>
-PanelRows<Number>::Pixels PanelRows<Number>::pixels_under(const Places& places, std::size_t rows) const {
-  const xnn::Window& window = shape_.window;
-  const bool weaves = cut_.tile.together > 1;
-  const std::size_t row_step = weaves ? 1 : shape_.taps();
-  const std::size_t tap_step = weaves ? rows : 1;
-  Pixels pixels;
+void PanelRows<Number>::find_vectors(const Places& places, std::size_t rows, Vectors& vectors) const {
   for (std::size_t row = 0; row < rows; ++row) {
-    std::size_t at = row * row_step;
-    for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
-      const Number* line = line_under(places[row], tap_row);
-      for (std::size_t tap = 0; tap < window.kernel_width; ++tap, at += tap_step) {
-        const std::size_t x =
-            input_place(places[row].left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
-        pixels[at] = line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels;
-      }
+    auto* to = vectors.data() + row;
+    for_pixels(places[row], [&](const Number* pixel) {
+      for (std::size_t channel = 0; channel < cut_.channels; channel += kEach, to += rows) *to = pixel + channel;
+    });
+  }
+}
+
+template <typename Number>
+template <typename Take>
+void PanelRows<Number>::for_pixels(const Place& place, const Take& take) const {
+  const xnn::Window& window = shape_.window;
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row) {
+    const Number* line = line_under(place, tap_row);
+    for (std::size_t tap = 0; tap < window.kernel_width; ++tap) {
+      const std::size_t x = input_place(place.left, 1, tap, window.dilation_width, window.pad_left, shape_.input_width);
+      take(line == nullptr || x == kOutside ? padding_.data() : line + x * shape_.input_channels);
     }
   }
-  return pixels;
 }
 
 // One row behind the other.
@@ -188,21 +182,6 @@ template <typename Number>
 void PanelRows<Number>::gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const {
   for (std::size_t i = 0; i < rows * shape_.taps(); ++i, to += cut_.channels)
     copy_eights(pixels[i] + group * cut_.channels, cut_.channels, to);
-}
-
-// Whole vectors of the rows, woven.
-template <typename Number>
-void PanelRows<Number>::gather_woven(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const {
-  const std::size_t begin = group * cut_.channels;
-  const std::size_t end = begin + cut_.channels;
-  // That have their vectors one behind the other.
-  const std::size_t run = cut_.channels == kEach ? shape_.taps() * rows : rows;
-  const Number* const* const behind = pixels.data() + shape_.taps() * rows;
-  for (const Number* const* from = pixels.data(); from != behind; from += run) {
-    for (std::size_t channel = begin; channel < end; channel += kEach) {
-      for (std::size_t i = 0; i < run; ++i, to += kEach) std::memcpy(to, from[i] + channel, kVectorBytes);
-    }
-  }
 }
 
 template <typename Number>

@@ -23,21 +23,30 @@ void weave(const Weave& of) {
   }
 }
 
+template <typename Number>
+Number number_of(const Product<Number>& of, std::size_t vector, std::size_t lane) {
+  return of.panel[vector * kLanes<Number> + lane];
+}
+template <typename Number>
+Number number_of(const ProductOfVectors<Number>& of, std::size_t vector, std::size_t lane) {
+  return of.vectors[vector][of.begin + lane];
+}
+
 // One number of a row after the other, each for the whole block.
-template <typename Number, std::size_t kVectors, std::size_t kRows>
-void add_up(const Product<Number>& of, std::size_t block, std::size_t row, Number* sums) {
+template <typename Number, std::size_t kVectors, std::size_t kRows, typename Of>
+void add_up(const Of& of, std::size_t block, std::size_t row, Number* sums) {
   constexpr std::size_t kEach = kLanes<Number>;
   constexpr std::size_t kWidth = kVectors * kEach;
   for (std::size_t i = 0; i < kWidth; ++i) sums[i] = of.bias[block * kWidth + i];
   const Number* weights = of.weights + block * of.parts * kEach * kWidth;
   for (std::size_t k = 0; k < of.parts * kEach; ++k, weights += kWidth) {
-    const Number number = of.panel[(k / kEach * kRows + row) * kEach + k % kEach];
+    const Number number = number_of(of, k / kEach * kRows + row, k % kEach);
     for (std::size_t i = 0; i < kWidth; ++i) sums[i] = Simd<Number>::fma(number, weights[i], sums[i]);
   }
 }
 
-template <typename Number, std::size_t kVectors, std::size_t kRows>
-void multiply(const Product<Number>& of) {
+template <typename Number, std::size_t kVectors, std::size_t kRows, typename Of>
+void multiply(const Of& of) {
   constexpr std::size_t kWidth = kVectors * kLanes<Number>;
   for (std::size_t block = 0; block < of.blocks; ++block) {
     for (std::size_t row = 0; row < kRows; ++row) {
@@ -60,9 +69,10 @@ void narrow(const float* from, std::size_t count, Half* to) {
 
 template <typename Number>
 consteval Form<Number> scalar_form(decltype(Form<Number>::narrow) narrow = nullptr) {
-  return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
-                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; },
-                         narrow);
+  return form_of<Number>(
+      []<std::size_t kRows>() { return weave<kRows>; },
+      []<std::size_t kVectors, std::size_t kRows, typename Of>() { return multiply<Number, kVectors, kRows, Of>; },
+      narrow);
 }
 
 }  // namespace
