@@ -64,7 +64,7 @@ Cut cut_of(const ConvolutionShape& shape, const Form<Number>& form, const Scheme
   const std::size_t most_groups = std::max<std::size_t>(kBlockBytes / cut.group_bytes, 1);
   cut.blocks = divided_up(cut.tiles, most_groups * form.tiles);
   // Each block reads all weights again; as one it would read its own numbers for each block of outputs.
-  if (cut.tiles <= (cut.blocks - 1) * winograd::kMostVectors * form.lanes) cut.blocks = 1;
+  if (cut.tiles <= (cut.blocks - 1) * form.vectors * form.lanes) cut.blocks = 1;
   cut.block_tiles = divided_up(cut.tiles, cut.blocks);
   cut.block_groups = divided_up(cut.block_tiles, form.tiles);
   return cut;
@@ -77,7 +77,7 @@ std::size_t packed_numbers(const ConvolutionShape& shape, const Form<Number>& fo
 
 // --- The kernel ------------------------------------------------------------------------------------------------------
 
-// Outputs are computed in blocks of so many channels: two vectors, where there are as many.
+// Outputs are computed in blocks of about as many channels each.
 struct OutputBlock {
   std::size_t first = 0, vectors = 0, channels = 0;
 };
@@ -104,13 +104,18 @@ class Winograd final : public Kernel {
     Number* output = nullptr;
   };
 
+  // Side by side, of so many points each.
+  struct Sums {
+    std::size_t count = 0, points = 0;
+  };
+
   // The first output of a tile.
   struct Place {
     std::size_t image = 0, top = 0, left = 0;
   };
 
   void pack(std::span<const float> filters, Number* to) const;
-  [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, winograd::kMostVectors); }
+  [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, form_->vectors); }
   [[nodiscard]] OutputBlock output_block(std::size_t index) const;
   [[nodiscard]] Place place_of(std::size_t tile) const {
     return {.image = tile / (cut_.rows * cut_.columns),
@@ -125,15 +130,16 @@ class Winograd final : public Kernel {
 
   ConvolutionShape shape_;
   Number least_, most_;
+  bool has_most_;
   const Form<Number>* form_;
   const Scheme* scheme_;
   const winograd::Transforms<Number>* transforms_;
   Cut cut_;
-  std::vector<std::size_t> sums_;  // points of each
-  std::size_t vectors_;            // of output channels
-  const Number* weights_;          // [blocks of outputs][places][input channels][outputs of the block]
-  std::vector<Number> bias_;       // in whole vectors
-  std::vector<Number> padding_;    // the channels of a pixel, in whole vectors
+  std::vector<Sums> sums_;
+  std::size_t vectors_;          // of output channels
+  const Number* weights_;        // [blocks of outputs][places][input channels][outputs of the block]
+  std::vector<Number> bias_;     // in whole vectors
+  std::vector<Number> padding_;  // the channels of a pixel, in whole vectors
 };
 
 template <typename Number>
@@ -142,10 +148,11 @@ const winograd::Transforms<Number>& transforms_of(const Form<Number>& form, cons
   return scheme.size == 2 ? form.two : form.four;
 }
 
-// Who packs: the form's lanes and the kind of numbers are what an order depends on beside the layer.
+// Who packs: the form's blocks and the kind of numbers are what an order depends on beside the layer.
 template <typename Number>
 std::uint64_t maker_of(const Form<Number>& form, const Scheme& scheme) {
-  return 0x5749'0000'0000U + form.lanes * 256 + scheme.step * 64 + scheme.size * 8 + sizeof(Number);
+  return 0x5749'0001'0000U + form.vectors * 8192 + form.lanes * 256 + scheme.step * 64 + scheme.size * 8 +
+         sizeof(Number);
 }
 
 template <typename Number>
@@ -154,6 +161,7 @@ Winograd<Number>::Winograd(const ConvolutionF32& work, const Form<Number>& form,
     : shape_(work.shape),
       least_(to_number(work.range.min, Number{})),
       most_(to_number(work.range.max, Number{})),
+      has_most_(work.range.max != xnn::kNoMax),
       form_(&form),
       scheme_(&scheme),
       transforms_(&transforms_of(form, scheme)),
@@ -162,7 +170,11 @@ Winograd<Number>::Winograd(const ConvolutionF32& work, const Form<Number>& form,
       weights_(nullptr),
       bias_(vectors_ * form.lanes),
       padding_(cut_.channels) {
-  for (std::size_t sum = 0; sum < scheme.all_sums(); ++sum) sums_.push_back(scheme.points_of(sum));
+  for (std::size_t sum = 0; sum < scheme.all_sums(); ++sum) {
+    const std::size_t points = scheme.points_of(sum);
+    if (sums_.empty() || sums_.back().points != points) sums_.push_back({.points = points});
+    ++sums_.back().count;
+  }
   std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
   const std::size_t bytes = packed_numbers(work.shape, form, scheme) * sizeof(Number);
   weights_ = reinterpret_cast<const Number*>(
@@ -196,8 +208,9 @@ void Winograd<Number>::pack(std::span<const float> filters, Number* to) const {
 
 template <typename Number>
 OutputBlock Winograd<Number>::output_block(std::size_t index) const {
-  const std::size_t first = index * winograd::kMostVectors;
-  const std::size_t vectors = std::min(winograd::kMostVectors, vectors_ - first);
+  const std::size_t blocks = output_blocks();
+  const std::size_t first = index * vectors_ / blocks;
+  const std::size_t vectors = (index + 1) * vectors_ / blocks - first;
   const std::size_t channel = first * form_->lanes;
   return {.first = channel,
           .vectors = vectors,
@@ -255,30 +268,40 @@ void Winograd<Number>::multiply_group(const Borders& borders, const Block& block
   const Number* weights = weights_ + scheme_->all_points() * channels * outputs.first;
   const Number* from = group_memory(block, group);
   Number* to = sums.data();
-  for (const std::size_t points : sums_) {
-    multiply({.tiles = from, .weights = weights, .channels = points * channels, .sums = to});
-    from += points * cut_.channels * tiles + kLine<Number>;
-    weights += points * channels * width;
-    to += tiles * width;
+  for (const auto& [count, points] : sums_) {
+    const std::size_t step = points * cut_.channels * tiles + kLine<Number>;
+    multiply({.tiles = from,
+              .tiles_step = step,
+              .weights = weights,
+              .channels = points * channels,
+              .sums = to,
+              .count = count});
+    from += count * step;
+    weights += count * points * channels * width;
+    to += count * form_->sum_step();
   }
   const std::size_t pixel_step = shape_.pixel_step();
   const std::size_t row_step = shape_.output_width * pixel_step;
+  std::array<winograd::OutputPlace<Number>, winograd::kMostTiles> places;
   for (std::size_t tile = 0; tile < tiles; ++tile) {
     const auto [image, top, left] = place_of(block.first + block.begin(group) + tile);
     const std::size_t at = (image * shape_.output_height + top) * row_step + left * pixel_step + outputs.first;
-    transforms_->output({.sums = sums.data() + tile * width,
-                         .sum_step = tiles * width,
-                         .rows = std::min(scheme_->size, shape_.output_height - top),
-                         .columns = std::min(scheme_->size, shape_.output_width - left),
-                         .channels = outputs.channels,
-                         .output = borders.output + at,
-                         .added = borders.added == nullptr ? nullptr : borders.added + at,
-                         .row_step = row_step,
-                         .pixel_step = pixel_step,
-                         .bias = bias_.data() + outputs.first,
-                         .least = least_,
-                         .most = most_});
+    places[tile] = {.output = borders.output + at,
+                    .added = borders.added == nullptr ? nullptr : borders.added + at,
+                    .rows = std::min(scheme_->size, shape_.output_height - top),
+                    .columns = std::min(scheme_->size, shape_.output_width - left)};
   }
+  transforms_->output({.sums = sums.data(),
+                       .tile_step = width,
+                       .places = places.data(),
+                       .tiles = tiles,
+                       .channels = outputs.channels,
+                       .row_step = row_step,
+                       .pixel_step = pixel_step,
+                       .bias = bias_.data() + outputs.first,
+                       .least = least_,
+                       .most = most_,
+                       .has_most = has_most_});
 }
 
 // --- The rows --------------------------------------------------------------------------------------------------------

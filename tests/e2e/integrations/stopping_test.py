@@ -3,12 +3,14 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import sqlite3
 import struct
 import sys
 import threading
 import time
+from pathlib import Path
 
 from broker import Broker, Listener, free_port
 from events_test import Listener as Stream
@@ -52,6 +54,11 @@ def write_slow_model(path, layers=5, channels=512, side=64):
         field(11, value("x", 1, 3, side, side)) + field(12, value("y", 1, 2))
     path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17)))
     path.with_suffix(".labels.txt").write_text("Erithacus rubecula\nPica pica\n")
+
+
+def listens_to_signals(pid):
+    blocked = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigBlk:"))
+    return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1
 
 
 class Stopping(ScratchFolder):
@@ -323,6 +330,7 @@ class Disk(Stopping):
         for pause in (0.3, 1):
             with self.subTest(pause):
                 daemon = self.start(*VISIT, env=self.SLOW, wait=False)
+                daemon.until(lambda pid=daemon.process.pid: listens_to_signals(pid), "an ear for signals: before, they kill")
                 time.sleep(pause)
                 self.stops(daemon)
 

@@ -25,40 +25,51 @@ struct InputTile {
   std::size_t point_step, vector_step;  // of a point of the same sum; kLine more of the next sum's
 };
 
-// The products of one sum, over the channels of all its points, for all tiles of a group and a block of outputs.
+// The products of sums that stand side by side, each over the channels of all its points, for all tiles of a group and
+// a block of outputs.
 template <typename Number>
 struct Product {
-  const Number* tiles;    // [vectors of channels][tiles][lanes]
-  const Number* weights;  // [channels][vectors][lanes]
-  std::size_t channels;   // of all points, one behind the other
-  Number* sums;           // [tiles][vectors][lanes]
+  const Number* tiles;     // of the first sum: [vectors of channels][tiles][lanes]
+  std::size_t tiles_step;  // numbers to the next one's
+  const Number* weights;   // [sums][channels][vectors][lanes]
+  std::size_t channels;    // of all points of a sum, one behind the other
+  Number* sums;            // [sums][tiles][vectors][lanes], a form's sum_step() from one to the next
+  std::size_t count;       // of sums
 };
 
-// The sums of one tile become outputs.
+// Where a tile's outputs lie.
 template <typename Number>
-struct OutputTile {
-  const Number* sums;  // [sums][...][vectors][lanes]
-  std::size_t sum_step;
-  std::size_t rows, columns;  // of the tile that the output has
-  std::size_t channels;       // of the block
+struct OutputPlace {
   Number* output;             // of the first pixel and channel
   const Number* added;        // the same of what is added at the end; null: nothing
+  std::size_t rows, columns;  // of the tile that the output has
+};
+
+// The sums of a group's tiles become outputs, of a block's channels.
+template <typename Number>
+struct OutputTiles {
+  const Number* sums;     // as a Product's
+  std::size_t tile_step;  // numbers of them from one tile to the next
+  const OutputPlace<Number>* places;
+  std::size_t tiles;
+  std::size_t channels;
   std::size_t row_step, pixel_step;
   const Number* bias;  // in whole vectors
   Number least, most;
+  bool has_most;  // else nothing is above it
 };
 
 template <typename Number>
 struct Transforms {
   void (*input)(const InputTile<Number>&);
-  void (*output)(const OutputTile<Number>&);
+  void (*output)(const OutputTiles<Number>&);
 };
 
 template <typename Number>
 using Multiply = void (*)(const Product<Number>&);
 
 inline constexpr std::size_t kMostTiles = 12;   // of a group, in any form
-inline constexpr std::size_t kMostVectors = 2;  // of a block of outputs
+inline constexpr std::size_t kMostVectors = 3;  // of a block of outputs, in any form
 inline constexpr std::size_t kMostLanes = 16;
 
 // Channels whose products are added up one after the other; the sums of so many are then added to each other. A sum of
@@ -70,8 +81,13 @@ template <typename Number>
 struct Form {
   std::size_t lanes;                                    // of a vector
   std::size_t tiles;                                    // of a group, at most
+  std::size_t vectors;                                  // of a block of outputs, at most
   Transforms<Number> two, four, strided_two;            // of the schemes of these names
   Multiply<Number> multiply[kMostVectors][kMostTiles];  // by vectors and tiles, each less one
+
+  // Numbers from one sum of a tile to the next, whatever the group and the block are: known when transforms are
+  // compiled.
+  [[nodiscard]] constexpr std::size_t sum_step() const { return tiles * vectors * lanes; }
 };
 
 extern const Form<float> kScalar;

@@ -20,7 +20,7 @@ Half add_up(const Product<Half>& of, std::size_t at, std::size_t first, std::siz
 
 // Sums of as many channels, and upon them what fills no vector of ARM's.
 template <std::size_t kTiles, std::size_t kVectors>
-void multiply_halves(const Product<Half>& of) {
+void multiply_one_of_halves(const Product<Half>& of) {
   const std::size_t whole = of.channels - of.channels % woven::kLanes<Half>;
   for (std::size_t at = 0; at < kTiles * kVectors; ++at) {
     Half sum{};
@@ -33,22 +33,31 @@ void multiply_halves(const Product<Half>& of) {
   }
 }
 
+constexpr std::size_t kTiles = 3, kVectors = 2;
+
+template <std::size_t kTilesOfGroup, std::size_t kVectorsOfBlock>
+void multiply_halves(const Product<Half>& of) {
+  for (std::size_t sum = 0; sum < of.count; ++sum) {
+    Product<Half> one = of;
+    one.tiles += sum * of.tiles_step;
+    one.weights += sum * of.channels * kVectorsOfBlock;
+    one.sums += sum * kTiles * kVectors;
+    multiply_one_of_halves<kTilesOfGroup, kVectorsOfBlock>(one);
+  }
+}
+
+consteval Form<Half> form_of_halves() {
+  auto form = form_without_products<ScalarHalf, kTiles, kVectors>();
+  [&form]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
+    ((form.multiply[0][kBefore] = multiply_halves<kBefore + 1, 1>), ...);
+    ((form.multiply[1][kBefore] = multiply_halves<kBefore + 1, 2>), ...);
+  }(std::make_index_sequence<kTiles>());
+  return form;
+}
+
 }  // namespace
 
-constexpr Form<float> kScalar{.lanes = Scalar::kLanes,
-                              .tiles = 3,
-                              .two = kTransforms<Scalar, kTwo>,
-                              .four = kTransforms<Scalar, kFour>,
-                              .strided_two = kTransforms<Scalar, kStridedTwo>,
-                              .multiply = {{multiply<Scalar, 1, 1>, multiply<Scalar, 2, 1>, multiply<Scalar, 3, 1>},
-                                           {multiply<Scalar, 1, 2>, multiply<Scalar, 2, 2>, multiply<Scalar, 3, 2>}}};
-
-constexpr Form<Half> kScalarHalf{.lanes = ScalarHalf::kLanes,
-                                 .tiles = 3,
-                                 .two = kTransforms<ScalarHalf, kTwo>,
-                                 .four = kTransforms<ScalarHalf, kFour>,
-                                 .strided_two = kTransforms<ScalarHalf, kStridedTwo>,
-                                 .multiply = {{multiply_halves<1, 1>, multiply_halves<2, 1>, multiply_halves<3, 1>},
-                                              {multiply_halves<1, 2>, multiply_halves<2, 2>, multiply_halves<3, 2>}}};
+constexpr Form<float> kScalar = form_of<Scalar, kTiles>();
+constexpr Form<Half> kScalarHalf = form_of_halves();
 
 }  // namespace kinglet::engine::kernels::winograd

@@ -3,6 +3,9 @@
 // its vector, so that all forms do the same arithmetic in the same order and give the same bits.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+
 #include "engine/backend/kernels/vectors/ahead.h"
 #include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/winograd/form.h"
@@ -130,66 +133,94 @@ void store_some(typename Simd::Number* to, typename Simd::Vector numbers, std::s
   __builtin_memcpy(to, &numbers, count * sizeof(*to));
 }
 
-template <typename Simd, const Scheme& kScheme>
-void transform_output(const OutputTile<typename Simd::Number>& of) {
+// A row of a tile: so many of its pixels, and of each pixel so many channels, at most a vector.
+template <typename Simd, std::size_t kSize>
+void store_line(const typename Simd::Vector (&line)[kSize], typename Simd::Number* to, std::size_t pixel_step,
+                std::size_t pixels, std::size_t channels) {
+  if (pixels == kSize && channels >= Simd::kLanes) {
+    KINGLET_UNROLL
+    for (std::size_t x = 0; x < kSize; ++x) Simd::store(to + x * pixel_step, line[x]);
+    return;
+  }
+  KINGLET_UNROLL
+  for (std::size_t x = 0; x < kSize; ++x) {
+    if (x >= pixels) break;
+    if (channels >= Simd::kLanes) {
+      Simd::store(to + x * pixel_step, line[x]);
+    } else {
+      store_some<Simd>(to + x * pixel_step, line[x], channels);
+    }
+  }
+}
+
+template <typename Simd, const Scheme& kScheme, std::size_t kSumStep>
+void transform_output(const OutputTiles<typename Simd::Number>& of) {
   constexpr std::size_t kSize = kScheme.size;
   constexpr std::size_t kSums = kScheme.sums;
   using V = typename Simd::Vector;
   const V least = Simd::set(of.least);
   const V most = Simd::set(of.most);
-  const std::size_t sum_step = of.sum_step;
-  const std::size_t pixel_step = of.pixel_step;
-  for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes) {
-    V rows[kSize][kSums];
-    KINGLET_UNROLL
-    for (std::size_t x = 0; x < kSums; ++x) {
-      V line[kSums];
-      V column[kSize];
+  // Copied, since outputs might lie over the rest of it, as far as the compiler knows.
+  const std::size_t channels = of.channels, pixel_step = of.pixel_step, row_step = of.row_step;
+  const bool has_most = of.has_most;
+  for (std::size_t tile = 0; tile < of.tiles; ++tile) {
+    const auto [output, first_added, tile_rows, tile_columns] = of.places[tile];
+    for (std::size_t channel = 0; channel < channels; channel += Simd::kLanes) {
+      const auto* sums = of.sums + tile * of.tile_step + channel;
+      V rows[kSize][kSums];
       KINGLET_UNROLL
-      for (std::size_t y = 0; y < kSums; ++y) line[y] = Simd::load(of.sums + (y * kSums + x) * sum_step + channel);
-      Lines<Simd>::output(line, column);
-      KINGLET_UNROLL
-      for (std::size_t y = 0; y < kSize; ++y) rows[y][x] = column[y];
-    }
-    const V bias = Simd::load(of.bias + channel);
-    const std::size_t count = of.channels - channel;
-    auto* to = of.output + channel;
-    const auto* added = of.added == nullptr ? nullptr : of.added + channel;
-    for (std::size_t y = 0; y < of.rows; ++y, to += of.row_step) {
-      V line[kSize];
-      Lines<Simd>::output(rows[y], line);
-      KINGLET_UNROLL
-      for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::add(line[x], bias);
-      if (added != nullptr) {
+      for (std::size_t x = 0; x < kSums; ++x) {
+        V line[kSums];
+        V column[kSize];
         KINGLET_UNROLL
-        for (std::size_t x = 0; x < kSize; ++x) {
-          if (x < of.columns) line[x] = Simd::add(line[x], Simd::load(added + x * pixel_step));
-        }
-        added += of.row_step;
-      }
-      KINGLET_UNROLL
-      for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::min(Simd::max(line[x], least), most);
-      if (of.columns == kSize && count >= Simd::kLanes) {
+        for (std::size_t y = 0; y < kSums; ++y) line[y] = Simd::load(sums + (y * kSums + x) * kSumStep);
+        Lines<Simd>::output(line, column);
         KINGLET_UNROLL
-        for (std::size_t x = 0; x < kSize; ++x) Simd::store(to + x * pixel_step, line[x]);
-        continue;
+        for (std::size_t y = 0; y < kSize; ++y) rows[y][x] = column[y];
       }
-      KINGLET_UNROLL
-      for (std::size_t x = 0; x < kSize; ++x) {
-        if (x >= of.columns) break;
-        if (count >= Simd::kLanes) {
-          Simd::store(to + x * pixel_step, line[x]);
-        } else {
-          store_some<Simd>(to + x * pixel_step, line[x], count);
+      const V bias = Simd::load(of.bias + channel);
+      const std::size_t count = channels - channel;
+      auto* to = output + channel;
+      const auto* added = first_added == nullptr ? nullptr : first_added + channel;
+      for (std::size_t y = 0; y < tile_rows; ++y, to += row_step) {
+        V line[kSize];
+        Lines<Simd>::output(rows[y], line);
+        KINGLET_UNROLL
+        for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::add(line[x], bias);
+        if (added != nullptr) {
+          KINGLET_UNROLL
+          for (std::size_t x = 0; x < kSize; ++x) {
+            if (x < tile_columns) line[x] = Simd::add(line[x], Simd::load(added + x * pixel_step));
+          }
+          added += row_step;
         }
+        KINGLET_UNROLL
+        for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::max(line[x], least);
+        if (has_most) {
+          KINGLET_UNROLL
+          for (std::size_t x = 0; x < kSize; ++x) line[x] = Simd::min(line[x], most);
+        }
+        store_line<Simd>(line, to, pixel_step, tile_columns, count);
       }
     }
   }
 }
 
-template <typename Simd, const Scheme& kScheme>
+template <typename Simd, const Scheme& kScheme, std::size_t kSumStep>
 inline constexpr Transforms<typename Simd::Number> kTransforms{.input = transform_input<Simd, kScheme>,
-                                                               .output = transform_output<Simd, kScheme>};
+                                                               .output = transform_output<Simd, kScheme, kSumStep>};
+// A form but for its products.
+template <typename Simd, std::size_t kTiles, std::size_t kVectors>
+consteval Form<typename Simd::Number> form_without_products() {
+  constexpr std::size_t kSumStep = kTiles * kVectors * Simd::kLanes;
+  return {.lanes = Simd::kLanes,
+          .tiles = kTiles,
+          .vectors = kVectors,
+          .two = kTransforms<Simd, kTwo, kSumStep>,
+          .four = kTransforms<Simd, kFour, kSumStep>,
+          .strided_two = kTransforms<Simd, kStridedTwo, kSumStep>,
+          .multiply = {}};
+}
 
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
 void clear(typename Simd::Vector (&sums)[kTiles][kVectors]) {
@@ -209,16 +240,16 @@ void store_all(typename Simd::Number* to, const typename Simd::Vector (&sums)[kT
   }
 }
 
-// For processors that read one number into all lanes as they multiply.
+// For processors that read one number into all lanes as they multiply: the products of one sum. Gives the next one's
+// weights.
 template <typename Simd, std::size_t kTiles, std::size_t kVectors>
-void multiply(const Product<typename Simd::Number>& of) {
+const typename Simd::Number* multiply_one(const typename Simd::Number* tiles, const typename Simd::Number* weights,
+                                          std::size_t channels, typename Simd::Number* to) {
   using V = typename Simd::Vector;
   V sums[kTiles][kVectors];
   clear<Simd>(sums);
-  const auto* tiles = of.tiles;
-  const auto* weights = of.weights;
-  for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, tiles += kTiles * Simd::kLanes) {
-    const std::size_t left = of.channels - channel;
+  for (std::size_t channel = 0; channel < channels; channel += Simd::kLanes, tiles += kTiles * Simd::kLanes) {
+    const std::size_t left = channels - channel;
     const std::size_t count = left < Simd::kLanes ? left : Simd::kLanes;
     for (std::size_t i = 0; i < count; ++i, weights += kVectors * Simd::kLanes) {
       ask_for<kVectors * sizeof(V)>(weights, kBytesAhead);
@@ -233,7 +264,28 @@ void multiply(const Product<typename Simd::Number>& of) {
       }
     }
   }
-  store_all<Simd>(of.sums, sums);
+  store_all<Simd>(to, sums);
+  return weights;
+}
+
+template <typename Simd, std::size_t kTiles, std::size_t kVectors, std::size_t kSumStep>
+void multiply(const Product<typename Simd::Number>& of) {
+  const auto* weights = of.weights;
+  for (std::size_t sum = 0; sum < of.count; ++sum)
+    weights = multiply_one<Simd, kTiles, kVectors>(of.tiles + sum * of.tiles_step, weights, of.channels,
+                                                   of.sums + sum * kSumStep);
+}
+
+// For those processors.
+template <typename Simd, std::size_t kTiles>
+consteval Form<typename Simd::Number> form_of() {
+  constexpr std::size_t kSumStep = kTiles * 2 * Simd::kLanes;
+  auto form = form_without_products<Simd, kTiles, 2>();
+  [&form]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
+    ((form.multiply[0][kBefore] = multiply<Simd, kBefore + 1, 1, kSumStep>), ...);
+    ((form.multiply[1][kBefore] = multiply<Simd, kBefore + 1, 2, kSumStep>), ...);
+  }(std::make_index_sequence<kTiles>());
+  return form;
 }
 
 }  // namespace kinglet::engine::kernels::winograd

@@ -103,7 +103,7 @@ double instructions_of_vectors(const Cut& cut, const ConvolutionShape& shape) {
   constexpr double kFinding = 5;    // where a vector lies in the first group
   constexpr double kReading = 1.6;  // it, for each block of outputs
   constexpr double kOfGroup = 100;  // of a panel
-  const auto vectors = static_cast<double>(cut.rows * cut.numbers / cut.tile.lanes);
+  const auto vectors = static_cast<double>(cut.rows * cut.numbers) / static_cast<double>(cut.tile.lanes);
   const double of_group =
       vectors * static_cast<double>(cut.blocks) * kReading + static_cast<double>(cut.panels) * kOfGroup;
   return vectors * kFinding * static_cast<double>(cut.chunks) + static_cast<double>(shape.groups) * of_group;

@@ -81,12 +81,26 @@ struct ProductOfVectors : Product<Number> {
   std::size_t begin;             // how many numbers behind them this group's lie
 };
 
+// The sums of several panels of woven rows, each by weights of its own. They begin with nothing and nothing is behind
+// them (winograd/woven_products.h).
+template <typename Number>
+struct ProductsOfPanels {
+  const Number* panel;     // the first one
+  std::size_t panel_step;  // numbers to the next one
+  std::size_t parts;       // numbers of a row, in those that are woven as one
+  const Number* weights;   // [panels][numbers][vectors][lanes]
+  Number* sums;            // of the first one: [rows][vectors][lanes]
+  std::size_t sums_step;   // numbers to the next one's
+  std::size_t count;       // of panels
+};
+
 template <typename Number>
 struct Form {
   Tile tile;
   void (*weave[kWovenRows])(const Weave&);                            // by rows, less one; null where none are woven
   void (*multiply[kMostVectors][kMostRows])(const Product<Number>&);  // by vectors and rows, each less one
   void (*multiply_vectors[kMostVectors][kWovenRows])(const ProductOfVectors<Number>&) = {};  // the same, as `weave`
+  void (*multiply_panels[kMostVectors][kWovenRows])(const ProductsOfPanels<Number>&) = {};   // ARM's alone
   // Of float16 alone: rounds so many floats to it, and up to a vector less one that lie behind them.
   void (*narrow)(const float* from, std::size_t count, Number* to) = nullptr;
 };

@@ -6,7 +6,9 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
+#include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "engine/backend/kernels/woven/form.h"
 
@@ -154,6 +156,11 @@ namespace {
   "6:\n"                                                                 \
   KINGLET_ROWS(KINGLET_END, )
 
+#define KINGLET_ALL_REGISTERS                                                                                       \
+  "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",    \
+    "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", \
+    "v31"
+
 // With what it reads and writes, of a Product and of a ProductOfVectors.
 #define KINGLET_WRITES_PANEL
 #define KINGLET_READS_PANEL [parts] "r"(of.parts),
@@ -166,9 +173,22 @@ namespace {
                : KINGLET_READS_##OF [bias] "r"(of.bias + block * kWidth), [step] "r"(of.step * sizeof(Number)),     \
                  [least] "r"(of.least), [most] "r"(of.most), [rows] "i"(kRows), [vectors] "i"(kVectors),            \
                  [lanes] "i"(kLanes<Number>)                                                                        \
-               : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",   \
-                 "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",  \
-                 "v27", "v28", "v29", "v30", "v31")
+               : KINGLET_ALL_REGISTERS)
+
+// Sums alone, one row's behind the other's.
+#define KINGLET_CLEAR_SUM(sum) "movi v" #sum ".16b, #0\n"
+#define KINGLET_CLEAR(row, s0, s1, s2, number, ...)                                                                  \
+  KINGLET_IF_ROW(row, KINGLET_CLEAR_SUM(s0) KINGLET_IF_MORE_VECTORS(1, KINGLET_CLEAR_SUM(s1))                        \
+                      KINGLET_IF_MORE_VECTORS(2, KINGLET_CLEAR_SUM(s2)))
+#define KINGLET_PUT(row, s0, s1, s2, number, ...)                                                                    \
+  KINGLET_IF_ROW(row, KINGLET_MOVE("st1", s0, s1, s2, "[%[sums]], %[row_bytes]"))
+#define KINGLET_MULTIPLY_PANEL                                                                                       \
+  asm volatile(KINGLET_IF("%c[lanes] == 8", ".arch_extension fp16\n")                                               \
+               KINGLET_ROWS(KINGLET_CLEAR, ) KINGLET_SUMS_PANEL KINGLET_ROWS(KINGLET_PUT, )                          \
+               : [numbers] "+&r"(numbers), [weights] "+&r"(weights), [left] "+&r"(left), [sums] "+&r"(sums)          \
+               : [parts] "r"(of.parts), [row_bytes] "r"(kVectors * kVectorBytes), [rows] "i"(kRows),                 \
+                 [vectors] "i"(kVectors), [lanes] "i"(kLanes<Number>)                                                \
+               : KINGLET_ALL_REGISTERS)
 
 #define KINGLET_MULTIPLY_EITHER                \
   if constexpr (kHasPanel) {                   \
@@ -220,6 +240,31 @@ void multiply(const Of& of) {
 #define KINGLET_ALL ".4s"
 #define KINGLET_ONE ".s"
       KINGLET_MULTIPLY_EITHER
+#undef KINGLET_ALL
+#undef KINGLET_ONE
+    }
+  }
+}
+
+template <typename Number, std::size_t kVectors, std::size_t kRows>
+void multiply_panels(const ProductsOfPanels<Number>& of) {
+  const Number* weights = of.weights;
+  for (std::size_t panel = 0; panel < of.count; ++panel) {
+    const Number* numbers = of.panel + panel * of.panel_step;
+    Number* sums = of.sums + panel * of.sums_step;
+    std::size_t left = of.parts / 2;
+    if constexpr (kLanes<Number> == 8) {
+#define KINGLET_ALL ".8h"
+#define KINGLET_ONE ".h"
+      KINGLET_MULTIPLY_PANEL;
+#undef KINGLET_ALL
+#undef KINGLET_ONE
+    } else {
+#define KINGLET_ALL ".4s"
+#define KINGLET_ONE ".s"
+      KINGLET_MULTIPLY_PANEL;
+#undef KINGLET_ALL
+#undef KINGLET_ONE
     }
   }
 }
@@ -234,10 +279,16 @@ void narrow(const float* from, std::size_t count, Half* to) {
 
 template <typename Number>
 consteval Form<Number> neon_form(decltype(Form<Number>::narrow) narrow = nullptr) {
-  return form_of<Number>(
+  Form<Number> form = form_of<Number>(
       []<std::size_t kRows>() { return weave<kRows>; },
       []<std::size_t kVectors, std::size_t kRows, typename Of>() { return multiply<Number, kVectors, kRows, Of>; },
       narrow);
+  [&form]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
+    ((form.multiply_panels[0][kBefore] = multiply_panels<Number, 1, kBefore + 1>), ...);
+    ((form.multiply_panels[1][kBefore] = multiply_panels<Number, 2, kBefore + 1>), ...);
+    ((form.multiply_panels[2][kBefore] = multiply_panels<Number, 3, kBefore + 1>), ...);
+  }(std::make_index_sequence<kWovenRows>());
+  return form;
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ class PanelRows {
                  Number* panel) const;
   void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
   void weave_joined(const Places& places, std::size_t rows, Number* panel) const;
-  void join_row(const Place& place, Number* line) const;
-  void join_row_at_border(const Place& place, Number* line) const;
+  [[gnu::always_inline]] inline void join_row(const Place& place, Number* line) const;
+  [[gnu::noinline]] void join_row_at_border(const Place& place, Number* line) const;
 
   ConvolutionShape shape_;
   Cut cut_;
@@ -255,7 +255,7 @@ void PanelRows<Number>::weave_taps(const Places& places, std::size_t rows, Numbe
 
 // The numbers of one pixel's taps in their order, zeros in the padding. Writes up to kCopied more.
 template <typename Number>
-void PanelRows<Number>::join_row(const Place& place, Number* line) const {
+inline void PanelRows<Number>::join_row(const Place& place, Number* line) const {
   const xnn::Window& window = shape_.window;
   const std::size_t bottom = place.top + (window.kernel_height - 1) * window.dilation_height;
   const std::size_t right = place.left + window.kernel_width - 1;
