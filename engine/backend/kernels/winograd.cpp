@@ -42,6 +42,9 @@ constexpr std::size_t kBlockBytes = std::size_t{896} << 10;
 constexpr std::size_t kBlockBytes = std::size_t{832} << 10;
 #endif
 
+// A second cache of a megabyte, less what passes through it.
+constexpr std::size_t kStays = std::size_t{960} << 10;
+
 // How a layer is cut into tiles, groups of tiles that one product takes, and blocks of groups.
 struct Cut {
   std::size_t rows = 0, columns = 0;  // of tiles in an image
@@ -51,6 +54,7 @@ struct Cut {
   std::size_t block_groups = 0;  // at most
   std::size_t channels = 0;      // of the input, in whole vectors
   std::size_t group_bytes = 0;   // of a whole group
+  std::size_t vectors = 0;       // of a block of outputs, at most
 };
 
 template <typename Number>
@@ -67,6 +71,12 @@ Cut cut_of(const ConvolutionShape& shape, const Form<Number>& form, const Scheme
   if (cut.tiles <= (cut.blocks - 1) * form.vectors * form.lanes) cut.blocks = 1;
   cut.block_tiles = divided_up(cut.tiles, cut.blocks);
   cut.block_groups = divided_up(cut.block_tiles, form.tiles);
+  // What lies transformed is read for each block of outputs: beside the weights of the widest it might not stay.
+  const std::size_t a_channel = scheme.all_points() * sizeof(Number);
+  const auto stays = [&](std::size_t vectors) {
+    return a_channel * (cut.block_tiles * cut.channels + shape.input_channels * vectors * form.lanes) <= kStays;
+  };
+  cut.vectors = form.vectors > 2 && !stays(form.vectors) && stays(2) ? 2 : form.vectors;
   return cut;
 }
 
@@ -115,7 +125,7 @@ class Winograd final : public Kernel {
   };
 
   void pack(std::span<const float> filters, Number* to) const;
-  [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, form_->vectors); }
+  [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, cut_.vectors); }
   [[nodiscard]] OutputBlock output_block(std::size_t index) const;
   [[nodiscard]] Place place_of(std::size_t tile) const {
     return {.image = tile / (cut_.rows * cut_.columns),
@@ -150,8 +160,8 @@ const winograd::Transforms<Number>& transforms_of(const Form<Number>& form, cons
 
 // Who packs: the form's blocks and the kind of numbers are what an order depends on beside the layer.
 template <typename Number>
-std::uint64_t maker_of(const Form<Number>& form, const Scheme& scheme) {
-  return 0x5749'0001'0000U + form.vectors * 8192 + form.lanes * 256 + scheme.step * 64 + scheme.size * 8 +
+std::uint64_t maker_of(const Form<Number>& form, const Cut& cut, const Scheme& scheme) {
+  return 0x5749'0001'0000U + cut.vectors * 8192 + form.lanes * 256 + scheme.step * 64 + scheme.size * 8 +
          sizeof(Number);
 }
 
@@ -178,7 +188,7 @@ Winograd<Number>::Winograd(const ConvolutionF32& work, const Form<Number>& form,
   std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
   const std::size_t bytes = packed_numbers(work.shape, form, scheme) * sizeof(Number);
   weights_ = reinterpret_cast<const Number*>(
-      packed_piece(weights, maker_of(form, scheme), bytes, [&](std::span<std::byte> to) {
+      packed_piece(weights, maker_of(form, cut_, scheme), bytes, [&](std::span<std::byte> to) {
         std::ranges::fill(to, std::byte{0});
         pack(work.weights.data<float>(), reinterpret_cast<Number*>(to.data()));
       }));
