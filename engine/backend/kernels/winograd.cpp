@@ -42,8 +42,9 @@ constexpr std::size_t kBlockBytes = std::size_t{896} << 10;
 constexpr std::size_t kBlockBytes = std::size_t{832} << 10;
 #endif
 
-// A second cache of a megabyte, less what passes through it.
-constexpr std::size_t kStays = std::size_t{960} << 10;
+// A second cache of a megabyte, and how much of it stays together, wherever its pages happen to lie.
+constexpr std::size_t kStays = std::size_t{704} << 10;
+constexpr std::size_t kSecondCache = std::size_t{1} << 20;
 
 // How a layer is cut into tiles, groups of tiles that one product takes, and blocks of groups.
 struct Cut {
@@ -71,12 +72,12 @@ Cut cut_of(const ConvolutionShape& shape, const Form<Number>& form, const Scheme
   if (cut.tiles <= (cut.blocks - 1) * form.vectors * form.lanes) cut.blocks = 1;
   cut.block_tiles = divided_up(cut.tiles, cut.blocks);
   cut.block_groups = divided_up(cut.block_tiles, form.tiles);
-  // What lies transformed is read for each block of outputs: beside the weights of the widest it might not stay.
+  // What lies transformed is read for each block of outputs, from memory where the weights of a wide one pushed it out.
   const std::size_t a_channel = scheme.all_points() * sizeof(Number);
-  const auto stays = [&](std::size_t vectors) {
-    return a_channel * (cut.block_tiles * cut.channels + shape.input_channels * vectors * form.lanes) <= kStays;
-  };
-  cut.vectors = form.vectors > 2 && !stays(form.vectors) && stays(2) ? 2 : form.vectors;
+  const std::size_t transformed = a_channel * cut.block_tiles * cut.channels;
+  const std::size_t weights = a_channel * shape.input_channels * form.vectors * form.lanes;
+  const bool narrow = transformed <= kSecondCache && transformed + weights > kStays;
+  cut.vectors = narrow ? std::min<std::size_t>(form.vectors, 2) : form.vectors;
   return cut;
 }
 
