@@ -232,7 +232,7 @@ void Woven<Number>::run_batch(const Borders& borders, std::size_t batch, Number*
   const std::size_t count = cut_.first_panel(batch + 1) - first;
   run_parts(count, pool, [&](std::size_t part) {
     const Cut::Panel panel = cut_.panel(first + part);
-    rows_.fill(rows_.places_of(borders.input, panel), panel.rows, woven + part * cut_.panel_numbers());
+    rows_.fill(borders.input, panel, woven + part * cut_.panel_numbers());
   });
   run_parts(cut_.chunks * count, pool, [&](std::size_t part) {
     const std::size_t in_batch = part % count;
@@ -250,7 +250,7 @@ void Woven<Number>::run_part(const Borders& borders, std::size_t index, std::siz
   if (input)
     return multiply_chunk(borders, {.of = panel, .numbers = borders.input + *input, .laid = rows_.in_input()}, chunk);
   alignas(64) std::array<Number, woven::kPanelNumbers> numbers;
-  rows_.fill(rows_.places_of(borders.input, panel), panel.rows, numbers.data());
+  rows_.fill(borders.input, panel, numbers.data());
   multiply_chunk(borders, {.of = panel, .numbers = numbers.data(), .laid = rows_.in_panel()}, chunk);
 }
 

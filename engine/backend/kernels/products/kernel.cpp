@@ -20,7 +20,10 @@ class ProductsS8 final : public Kernel {
 
  private:
   // The lines of the input under one of the output; null in the padding.
-  using Lines = std::array<const std::int8_t*, kMostTapRows>;
+  struct Lines {
+    std::array<const std::int8_t*, kMostTapRows> of{};
+    bool are_whole = true;  // none is null
+  };
 
   void pack(const ConvolutionNumbers& numbers, const LayerS8& to) const;
   [[nodiscard]] std::int64_t products_of_runs(std::span<const std::int8_t> block, std::size_t output) const;
@@ -40,7 +43,9 @@ class ProductsS8 final : public Kernel {
   [[nodiscard]] Place place_of(const std::int8_t* input, std::size_t pixel) const;
   [[nodiscard]] Lines lines_under(const std::int8_t* input, std::size_t line) const;
   void join_panel(const std::int8_t* input, Place& place, std::size_t index, std::int8_t* to) const;
+  void clear_ends(std::int8_t* panel) const;
   void join(const Lines& lines, std::size_t x, std::int8_t* to) const;
+  void join_at_border(const Lines& lines, std::size_t x, std::int8_t* to) const;
   void multiply_panel(const std::int8_t* numbers, std::int8_t* output, std::size_t index, const Blocks& blocks) const;
   void fill_up(Product& product) const;
   void multiply(Product& product, const Blocks& blocks) const;
@@ -159,6 +164,7 @@ void ProductsS8::run_band(const std::int8_t* input, std::int8_t* output, std::si
   alignas(16) std::array<std::int8_t, kMostRows*(kMostJoined + 3 * kReadBehind)> numbers;
   const std::size_t first = cut_.first_panel(band);
   Place place = place_of(input, cut_.first_pixel(first));
+  clear_ends(numbers.data());
   for (std::size_t index = first; index < cut_.first_panel(band + 1); ++index) {
     join_panel(input, place, index, numbers.data());
     multiply_panel(numbers.data(), output, index, blocks);
@@ -172,6 +178,7 @@ void ProductsS8::run_batch(const std::int8_t* input, std::int8_t* output, std::s
   const std::size_t panel_bytes = form_->rows * cut_.line();
   run_parts(count, pool, [&](std::size_t part) {
     Place place = place_of(input, cut_.first_pixel(first + part));
+    clear_ends(numbers + part * panel_bytes);
     join_panel(input, place, first + part, numbers + part * panel_bytes);
   });
   run_parts(count * cut_.chunks, pool, [&](std::size_t part) {
@@ -194,7 +201,6 @@ void ProductsS8::join_panel(const std::int8_t* input, Place& place, std::size_t 
       place.x = 0;
       place.lines = lines_under(input, ++place.line);
     }
-    std::fill_n(to + cut_.numbers - form_->step, form_->step, std::int8_t{0});
     join(place.lines, place.x++, to);
   }
 }
@@ -217,13 +223,20 @@ ProductsS8::Lines ProductsS8::lines_under(const std::int8_t* input, std::size_t 
   const xnn::Window& window = shape_.window;
   const std::size_t line_bytes = shape_.input_width * shape_.input_channels;
   input += line / shape_.output_height * shape_.input_height * line_bytes;
-  Lines lines{};
+  Lines lines;
   for (std::size_t tap = 0; tap < window.kernel_height; ++tap) {
     const std::size_t y = input_place(line % shape_.output_height, window.stride_height, tap, window.dilation_height,
                                       window.pad_top, shape_.input_height);
-    lines[tap] = y == kOutside ? nullptr : input + y * line_bytes;
+    lines.of[tap] = y == kOutside ? nullptr : input + y * line_bytes;
+    lines.are_whole &= y != kOutside;
   }
   return lines;
+}
+
+// What stands behind the numbers under a window meets weights of zero, but shall not be what was on the stack.
+void ProductsS8::clear_ends(std::int8_t* panel) const {
+  for (std::size_t row = 0; row < form_->rows; ++row)
+    std::fill_n(panel + row * cut_.line() + cut_.numbers - form_->step, form_->step, std::int8_t{0});
 }
 
 // Sixteen bytes at a time; up to fifteen behind the end.
@@ -233,27 +246,27 @@ void copy_sixteens(const std::int8_t* from, std::size_t bytes, std::int8_t* to) 
 
 // The numbers under the window of a pixel, tap by tap. May write kReadBehind behind them.
 void ProductsS8::join(const Lines& lines, std::size_t x, std::int8_t* to) const {
+  if (!lines.are_whole || x < inner_.begin || x >= inner_.end || shape_.window.dilation_width > 1)
+    return join_at_border(lines, x, to);
+  const std::size_t from = (x * shape_.window.stride_width - shape_.window.pad_left) * shape_.input_channels;
+  // What is written might be the shape, as far as the compiler knows.
+  const std::size_t bytes = shape_.window.kernel_width * shape_.input_channels;
+  const std::size_t tap_rows = shape_.window.kernel_height;
+  for (std::size_t row = 0; row < tap_rows; ++row, to += bytes) copy_sixteens(lines.of[row] + from, bytes, to);
+}
+
+void ProductsS8::join_at_border(const Lines& lines, std::size_t x, std::int8_t* to) const {
   const xnn::Window& window = shape_.window;
   const std::size_t channels = shape_.input_channels;
-  const std::size_t bytes = window.kernel_width * channels;
-  const bool whole = x >= inner_.begin && x < inner_.end && window.dilation_width == 1;
   for (std::size_t row = 0; row < window.kernel_height; ++row) {
-    const std::int8_t* line = lines[row];
-    if (line == nullptr) {
-      std::memset(to, padding_, bytes);
-      to += bytes;
-    } else if (whole) {
-      copy_sixteens(line + (x * window.stride_width - window.pad_left) * channels, bytes, to);
-      to += bytes;
-    } else {
-      for (std::size_t tap = 0; tap < window.kernel_width; ++tap, to += channels) {
-        const std::size_t from =
-            input_place(x, window.stride_width, tap, window.dilation_width, window.pad_left, shape_.input_width);
-        if (from == kOutside) {
-          std::memset(to, padding_, channels);
-        } else {
-          std::memcpy(to, line + from * channels, channels);
-        }
+    const std::int8_t* line = lines.of[row];
+    for (std::size_t tap = 0; tap < window.kernel_width; ++tap, to += channels) {
+      const std::size_t from =
+          input_place(x, window.stride_width, tap, window.dilation_width, window.pad_left, shape_.input_width);
+      if (line == nullptr || from == kOutside) {
+        std::memset(to, padding_, channels);
+      } else {
+        std::memcpy(to, line + from * channels, channels);
       }
     }
   }

@@ -67,8 +67,9 @@ Cut::Cut(const ConvolutionShape& shape, const Tile& a_tile)
       outputs(shape.output_channels / shape.groups),
       takes_groups(shape.groups == 1 || (shape.groups < shape.input_channels && shape.taps() <= kMostTapsOfGroups &&
                                          channels % tile.together == 0)),
-      in_place(tile.together == 1 && shape.groups == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
-               shape.window.stride_width == 1 && !is_padded(shape.window)),
+      of_pixels(shape.groups == 1 && shape.taps() == 1 && shape.window.stride_height == 1 &&
+                shape.window.stride_width == 1 && !is_padded(shape.window)),
+      in_place(of_pixels && tile.together == 1),
       joined(shape.window.dilation_width == 1 &&
              (tile.together == 1 || (shape.groups == 1 && channels % tile.together != 0 && shape.taps() > 1 &&
                                      shape.taps() * channels <= kMostJoined))),

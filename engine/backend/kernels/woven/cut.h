@@ -62,7 +62,8 @@ struct Cut {
   Tile tile;
   std::size_t channels, outputs;  // of a group
   bool takes_groups;
-  bool in_place;        // rows lie in the input as they are wanted, `tap` numbers apart
+  bool of_pixels;       // a row is a pixel of the input, the next one the next
+  bool in_place;        // and wanted as it lies there
   bool joined;          // taps lie one behind the other, in what is woven as one as a whole
   std::size_t tap;      // numbers of one, in whole ones of what is woven where they are not joined
   std::size_t numbers;  // of a row

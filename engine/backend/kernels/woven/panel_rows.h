@@ -73,8 +73,8 @@ class PanelRows {
   [[nodiscard]] const Laid* in_panel() const { return cut_.tile.together == 1 ? &in_panel_ : nullptr; }
 
   [[nodiscard]] Places places_of(const Number* input, const Cut::Panel& panel) const;
-  // Where there is one group.
-  void fill(const Places& places, std::size_t rows, Number* panel) const;
+  // Where there is one group: what its form wants of a panel of the input.
+  void fill(const Number* input, const Cut::Panel& panel, Number* to) const;
   // Of several groups, for a form that weaves no rows: fills the panel with each group from `group` to `end` and calls
   // take(group).
   template <typename Take>
@@ -86,7 +86,8 @@ class PanelRows {
 
  private:
   static constexpr std::size_t kBegin = 0;
-  static constexpr std::size_t kEach = kLanes<Number>;  // that are woven as one, where they are
+  static constexpr std::size_t kEach = kLanes<Number>;      // that are woven as one, where they are
+  using Starts = std::array<const std::byte*, kWovenRows>;  // of rows that are woven
   // Of a panel's rows, tap by tap.
   using Pixels = std::array<const Number*, kMostRows * kMostTapsOfGroups>;
 
@@ -99,6 +100,9 @@ class PanelRows {
   void for_pixels(const Place& place, const Take& take) const;
   void gather(const Pixels& pixels, std::size_t rows, std::size_t group, Number* to) const;
   [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
+  // The channels of pixels.
+  void weave(const Starts& pixels, std::size_t rows, Number* panel) const;
+  void weave_pixels(const Number* input, const Cut::Panel& panel, Number* to) const;
   void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
                  Number* panel) const;
   void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
@@ -185,13 +189,15 @@ void PanelRows<Number>::gather(const Pixels& pixels, std::size_t rows, std::size
 }
 
 template <typename Number>
-void PanelRows<Number>::fill(const Places& places, std::size_t rows, Number* panel) const {
+void PanelRows<Number>::fill(const Number* input, const Cut::Panel& panel, Number* to) const {
+  if (cut_.of_pixels && !cut_.in_place) return weave_pixels(input, panel, to);
+  const Places places = places_of(input, panel);
   if (cut_.tile.together == 1) {
-    for (std::size_t row = 0; row < rows; ++row) join_row(places[row], panel + row * cut_.numbers);
+    for (std::size_t row = 0; row < panel.rows; ++row) join_row(places[row], to + row * cut_.numbers);
   } else if (cut_.joined) {
-    weave_joined(places, rows, panel);
+    weave_joined(places, panel.rows, to);
   } else {
-    weave_taps(places, rows, panel);
+    weave_taps(places, panel.rows, to);
   }
 }
 
@@ -223,17 +229,7 @@ const Number* PanelRows<Number>::line_under(const Place& place, std::size_t tap_
 }
 
 template <typename Number>
-void PanelRows<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
-                                  Number* panel) const {
-  const xnn::Window& window = shape_.window;
-  const std::size_t pixel_size = shape_.input_channels;
-  std::array<const std::byte*, kWovenRows> pixels{};
-  for (std::size_t row = 0; row < rows; ++row) {
-    const Number* line = line_under(places[row], tap_row);
-    const std::size_t x =
-        input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
-    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * pixel_size);
-  }
+void PanelRows<Number>::weave(const Starts& pixels, std::size_t rows, Number* panel) const {
   const std::size_t channels = cut_.channels;
   const std::size_t vectors = channels / kEach;
   const std::size_t left = channels % kEach;
@@ -243,6 +239,29 @@ void PanelRows<Number>::weave_tap(const Places& places, std::size_t rows, std::s
   const std::size_t done = vectors * kEach;
   for (std::size_t row = 0; row < rows; ++row, panel += kEach)
     std::fill_n(std::copy_n(numbers_of<Number>(pixels[row]) + done, left, panel), kEach - left, Number{});
+}
+
+template <typename Number>
+void PanelRows<Number>::weave_pixels(const Number* input, const Cut::Panel& panel, Number* to) const {
+  Starts pixels{};
+  const Number* pixel = input + panel.first * cut_.channels;
+  for (std::size_t row = 0; row < panel.rows; ++row, pixel += cut_.channels) pixels[row] = bytes_of(pixel);
+  weave(pixels, panel.rows, to);
+}
+
+template <typename Number>
+void PanelRows<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
+                                  Number* panel) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t pixel_size = shape_.input_channels;
+  Starts pixels{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Number* line = line_under(places[row], tap_row);
+    const std::size_t x =
+        input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
+    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * pixel_size);
+  }
+  weave(pixels, rows, panel);
 }
 
 template <typename Number>
@@ -296,7 +315,7 @@ template <typename Number>
 void PanelRows<Number>::weave_joined(const Places& places, std::size_t rows, Number* panel) const {
   constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
   std::array<Number, kWovenRows * kLine> lines;
-  std::array<const std::byte*, kWovenRows> starts{};
+  Starts starts{};
   for (std::size_t row = 0; row < rows; ++row) {
     Number* line = lines.data() + row * kLine;
     join_row(places[row], line);
