@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
-# ./dev bench: tests/bench/table/bench.py with a release build, times in turn with other engines or, with --arm, instructions.
+# ./dev bench: tests/bench/table/bench.py with a release build, times in turn with other engines or, with --arm,
+# instructions, or with --memory besides what comes from memory.
 
 # The newest ONNX Runtime, which Debian does not have.
 readonly node_runtime=onnxruntime-node@1.30
 
 command_bench() {
-  local groups="build gtest test oracle browser" preset=bench more=() word
+  local groups="build gtest test oracle browser" preset=bench more=() word memory=
   for word in "$@"; do
     [[ $word != --arm ]] || { groups="build gtest test oracle arm64" preset=arm64; }
+    [[ $word != --memory ]] || memory=yes
   done
+  [[ -z $memory ]] || groups+=" emulation"
   # As with the tests of the page: this machine's npm knows its proxy and certificates, our root's does not.
   [[ $preset == arm64 ]] || ! have npm || fetch_node_runtime || :
   in_environment "$groups" bench "$@"
@@ -18,6 +21,7 @@ command_bench() {
   for word in "$@"; do
     [[ $word != --as-avx2 ]] || build_preset "$preset" avx2_alone
   done
+  [[ -z $memory ]] || { build_preset bench from_memory; more=(--plugin "$repository/build/bench/bin/libfrom_memory.so"); }
   build_preset release kinglet
   [[ $preset == arm64 || ! -d $(node_runtime_folder) ]] || more=(--node "$(node_runtime_folder)")
   python3 "$repository/tests/bench/table/bench.py" --build "$repository/build/$preset" \

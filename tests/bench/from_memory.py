@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 CACHES = {"cortex-a72": "l1=32,l1ways=2,l2=1024,l2ways=16", "cortex-a76": "l1=64,l1ways=4,l2=512,l2ways=8"}
@@ -43,43 +44,82 @@ def emulator_with(plugin, caches, result, folder):
     return folder
 
 
-def counted(options, model, runs, work):
+class Ended(Exception):
+    """The machine did not run to its end; what it said."""
+
+
+class NotThere(Exception):
+    """A program that this needs, and who has it."""
+
+
+def counted(machine, run, model, times, work):
     """(instructions, lines behind the first cache, behind the second), [address, lines, instruction]."""
-    folder, result = work / f"app{runs}", work / f"counts{runs}"
-    collected(options.worker, model, folder)
-    path = emulator_with(Path(options.plugin).resolve(), CACHES[options.cpu], result, work / f"bin{runs}")
-    command = f"mkdir -p /out; LD_LIBRARY_PATH=/app/lib ./worker once {options.form} model.onnx {runs}"
-    ended = subprocess.run([options.machine, "--cpu", options.cpu, "--cores", "1", "--memory", "1800", "--timeout", "1200", folder, command],
+    folder, result = work / f"app{times}", work / f"counts{times}"
+    collected(run.worker, model, folder)
+    path = emulator_with(machine.plugin.resolve(), CACHES[run.cpu], result, work / f"bin{times}")
+    command = f"mkdir -p /out; LD_LIBRARY_PATH=/app/lib ./worker once {run.form} model.onnx {times}"
+    ended = subprocess.run([machine.program, "--cpu", run.cpu, "--cores", "1", "--memory", "1800", "--timeout", "1200", folder, command],
                            env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False)
     if ended.returncode != 0 or not result.exists():
-        sys.exit(f"from_memory: {model}: the machine ended with {ended.returncode}: {ended.stdout[-300:]}{ended.stderr[-300:]}")
+        raise Ended(f"the machine ended with {ended.returncode}: {ended.stdout[-300:]}{ended.stderr[-300:]}")
     first, *places = result.read_text().splitlines()
     numbers = [int(word) for word in first.split()[1::2]]
     return numbers, [place.split(" ", 2) for place in places]
 
 
+@dataclass(frozen=True)
+class Machine:
+    program: Path  # ../shared/tools/emulated-pi
+    plugin: Path
+
+
+@dataclass(frozen=True)
+class Run:
+    worker: Path
+    cpu: str
+    form: str = "session"  # or half
+
+
+@dataclass(frozen=True)
+class Brought:
+    """By one inference. Of a place: address, lines in three inferences and the load, instruction."""
+    megabytes: float
+    millions: float  # of instructions
+    behind_first: float  # megabytes
+    places: list
+
+
+def brought(machine, run, model):
+    """Raises Ended and NotThere."""
+    for program in ("qemu-aarch64", "qemu-system-aarch64"):
+        if shutil.which(program) is None:
+            raise NotThere(f"{program} is not installed; ./dev exec --with build,test,arm64,emulation has it")
+    with tempfile.TemporaryDirectory() as work:
+        one, _ = counted(machine, run, model, 1, Path(work))
+        three, places = counted(machine, run, model, 3, Path(work))
+    instructions, first, second = ((many - few) / 2e6 for many, few in zip(three, one))
+    return Brought(second * LINE, instructions, first * LINE, places)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--plugin", "--worker", "--machine"):
-        parser.add_argument(name, required=True)
+        parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--cpu", choices=CACHES, default="cortex-a72")
     parser.add_argument("--form", choices=("session", "half"), default="session")
     parser.add_argument("--places", type=int, default=0)
-    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL")
     options = parser.parse_args()
     for path in (options.plugin, options.worker, options.machine, *options.models):
-        if not Path(path).is_file():
+        if not path.is_file():
             parser.error(f"{path}: no such file; docs/benchmarks.md, \"What comes from memory\", has what builds each")
-    for program in ("qemu-aarch64", "qemu-system-aarch64"):
-        if shutil.which(program) is None:
-            parser.error(f"{program} is not installed; run this by ./dev exec --with build,test,arm64,emulation")
     for model in options.models:
-        with tempfile.TemporaryDirectory() as work:
-            one, _ = counted(options, model, 1, Path(work))
-            three, places = counted(options, model, 3, Path(work))
-        instructions, first, second = ((many - few) / 2e6 for many, few in zip(three, one))
-        print(f"{Path(model).name}: {second * LINE:.1f} MB from memory, {instructions:.2f} M instructions, {first * LINE:.0f} MB behind the first cache", flush=True)
-        for address, lines, text in places[:options.places]:
+        try:
+            found = brought(Machine(options.machine, options.plugin), Run(options.worker, options.cpu, options.form), model)
+        except (Ended, NotThere) as reason:
+            sys.exit(f"from_memory: {model}: {reason}")
+        print(f"{model.name}: {found.megabytes:.1f} MB from memory, {found.millions:.2f} M instructions, {found.behind_first:.0f} MB behind the first cache", flush=True)
+        for address, lines, text in found.places[:options.places]:
             print(f"  {address} {int(lines) * LINE / 1e6:8.1f} MB in three and the load  {text}")
 
 

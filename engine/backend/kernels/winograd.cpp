@@ -42,7 +42,7 @@ constexpr std::size_t kBlockBytes = std::size_t{896} << 10;
 constexpr std::size_t kBlockBytes = std::size_t{832} << 10;
 #endif
 
-// A second cache of a megabyte, and how much of it stays together, wherever its pages happen to lie.
+// A second cache of a megabyte, and how much of what lies anywhere in memory stays in it together (decision 64).
 constexpr std::size_t kStays = std::size_t{704} << 10;
 constexpr std::size_t kSecondCache = std::size_t{1} << 20;
 

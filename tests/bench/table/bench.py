@@ -3,11 +3,12 @@
 """The table of `./dev bench`: kinglet beside a bare XNNPACK subgraph, ONNX Runtime 1.21 and 1.30 on the same models, in
 turn in one run; with --arm the instructions that one inference takes on the cores of Raspberry Pis.
 
-  bench.py --build FOLDER --work FOLDER [--arm [--core NAME]... | --as-avx2] [--threads 1,2] [--rounds N]
+  bench.py --build FOLDER --work FOLDER [--arm [--memory --plugin FILE] [--core NAME]... | --as-avx2] [--threads 1,2] [--rounds N]
            [--processes N] [--node FOLDER] [--check | --keep] [--small | --model NAME...]
 
+--memory: in place of instructions what comes from memory, by a model of caches (from_memory.py), of models with many weights.
 --as-avx2 hides from all engines what else the processor has (tests/support/avx2_alone.py).
---check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %); --keep puts what was
+--check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %, memory: 3 %); --keep puts what was
 measured, with commit and day, into kept.jsonl; docs/bench.md is written from that. Exit codes: 0; 1: worse than before, kinglet failed, or --check
 did not measure what is kept of these models for such a processor; 64; 77: no emulator, or no corpus (and nothing else amiss)."""
 import argparse
@@ -22,12 +23,14 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent.parent / "support")]
 import avx2_alone  # noqa: E402
 import compare  # noqa: E402
+import from_memory  # noqa: E402
 import kept  # noqa: E402
 import page  # noqa: E402
 from models import MODELS, ROOT, Broken, Maker, Missing, NotHere, named  # noqa: E402
 from worker import NotReady  # noqa: E402
 
 COUNTER = ROOT.parent / "shared" / "tools" / "count-instructions"
+MACHINE = COUNTER.with_name("emulated-pi")
 COUNTER_LACKS = 2  # the emulator or its own reader; 1 is the program's end
 CORES = ["cortex-a53", "cortex-a72", "cortex-a76"]
 HALF_CORES = ["cortex-a76"]  # that compute with float16
@@ -46,6 +49,19 @@ def count(options, maker, row, _):
         if done.returncode != 0:
             raise (NotHere if done.returncode == COUNTER_LACKS else Broken)(f"on {core}: {(done.stderr.strip() or 'nothing').splitlines()[-1]}")
         yield kept.Count(row.name, core, options.build.name, round(int(done.stdout.split("\t")[1]) / 1e6, 3))
+
+
+def memory(options, maker, row, _):
+    machine = from_memory.Machine(MACHINE, options.plugin)
+    for core in [core for core in options.core if core in from_memory.CACHES and row.half == (core in HALF_CORES)]:
+        run = from_memory.Run(options.build / "bin" / "bench_worker", core, "half" if row.half else "session")
+        try:
+            found = from_memory.brought(machine, run, maker.ours(row))
+        except from_memory.NotThere as reason:
+            raise NotHere(str(reason)) from None
+        except from_memory.Ended as reason:
+            raise Broken(f"on {core}: {reason}") from None
+        yield kept.Memory(row.name, core, options.build.name, round(found.megabytes, 1))
 
 
 def place_of_cores(options):
@@ -93,8 +109,8 @@ def times(options, maker, row, left_out):
 
 
 def say(figure):
-    if isinstance(figure, kept.Count):
-        print(f"{figure.model:28} {figure.core:11} {figure.millions:9.2f} M instructions", flush=True)
+    if isinstance(figure, kept.Emulated):
+        print(f"{figure.model:28} {figure.core:11} {figure.amount:9.{figure.DIGITS}f} {figure.UNIT}", flush=True)
     else:
         where = f", cores {figure.cores}" if figure.cores else ""
         print(f"{figure.model:28} {figure.threads} thread(s) {figure.ms:8.3f} ms  {figure.ratio:.2f} ± {figure.spread:.2f} of {figure.peer}{where}", flush=True)
@@ -110,7 +126,7 @@ class Run:
         maker = Maker(options.work)
         for row in rows:
             try:
-                for figure in (count if options.arm else times)(options, maker, row, self.left_out.append):
+                for figure in options.way(options, maker, row, self.left_out.append):
                     say(figure)
                     self.figures.append(figure)
             except NotHere as reason:
@@ -134,7 +150,8 @@ def asked(options, rows):
     """Whether a kept figure is of what this run was to measure."""
     names, here = {row.name for row in rows}, options.features
     if options.arm:
-        return lambda figure: (isinstance(figure, kept.Count) and figure.model in names and figure.core in options.core
+        kind = kept.Memory if options.memory else kept.Count
+        return lambda figure: (isinstance(figure, kind) and figure.model in names and figure.core in options.core
                                and figure.build == options.build.name)
     return lambda figure: (isinstance(figure, kept.Time) and figure.model in names and figure.threads in options.threads
                            and figure.features == here)
@@ -154,11 +171,19 @@ def check(before, run, is_asked):
     return bool(worse or lacking or nothing)
 
 
+def rows_of(options):
+    if options.memory:
+        return [row for row in MODELS if row.large]
+    return [row for row in MODELS if row.small or not options.small]
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--arm", action="store_true")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--plugin", type=Path)
     parser.add_argument("--core", action="append", choices=CORES)
     parser.add_argument("--threads", type=lambda text: [int(word) for word in text.split(",")], default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5, help="of each set of processes")
@@ -172,6 +197,9 @@ def read_options():
     end.add_argument("--check", action="store_true")
     end.add_argument("--keep", action="store_true")
     options = parser.parse_args()
+    if options.memory and not (options.arm and options.plugin):
+        parser.error("--memory: of the cores of Raspberry Pis, with --arm, and by a plug-in of the emulator, --plugin FILE")
+    options.way = memory if options.memory else count if options.arm else times
     options.core = options.core or CORES
     options.build = options.build.resolve()
     options.worker, options.features = options.build / "bin" / "bench_worker", kept.features()
@@ -199,13 +227,14 @@ def main():
         there = (options.build / "CTestTestfile.cmake").exists()
         print(f"bench: {options.build.name} has no bench_worker" if there else f"skipped: {options.build.name} is not built")
         return 1 if there else 77
-    if options.arm and not COUNTER.exists():
-        print("skipped: no tool that counts instructions (../shared/tools/count-instructions)")
+    tool = MACHINE if options.memory else COUNTER
+    if options.arm and not tool.exists():
+        print(f"skipped: nothing here that measures it (../shared/tools/{tool.name})")
         return 77
     if options.as_avx2:
         as_avx2(options)
     try:
-        rows = named(options.model) if options.model else [row for row in MODELS if row.small or not options.small]
+        rows = named(options.model) if options.model else rows_of(options)
     except Missing as reason:
         print(f"bench: {reason}", file=sys.stderr)
         return 64

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was measured before: kept.jsonl, a line a figure. A time is a ratio, kept with its spread and with what the
-processor can do: it is compared with what the same kind of processor measured, or not at all. A count of instructions is
-the same everywhere. A figure tells the commit and the day it was measured at: rows that nobody measures anew stay."""
+processor can do: it is compared with what the same kind of processor measured, or not at all. What an emulated core takes
+is the same everywhere. A figure tells the commit and the day it was measured at: rows that nobody measures anew stay."""
 import json
 import subprocess
 from dataclasses import asdict, dataclass, replace
@@ -9,8 +9,6 @@ from datetime import date
 from pathlib import Path
 
 KEPT = Path(__file__).resolve().parent / "kept.jsonl"
-# Counts repeat to a few dozen instructions; a percent is a change of the code.
-COUNT_TOLERANCE = 0.01
 # Of two threads: whether their cores share a cache. What is measured with the one is not compared with the other.
 PLACES = ["near", "far"]
 # What x86-64 and ARM tell that decides which kernels run.
@@ -18,17 +16,18 @@ TELLING = ["avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "a
 
 
 @dataclass(frozen=True)
-class Count:
+class Emulated:
+    """Of an emulated core: the same on every machine that measures it."""
     model: str
     core: str
     build: str
-    millions: float
+    amount: float
     commit: str = ""  # of kinglet; with a + of a tree that had more than that; empty: before it was kept
     day: str = ""
 
     @property
     def key(self):
-        return ("count", self.model, self.core, self.build)
+        return (self.KIND, self.model, self.core, self.build)
 
     @property
     def asked(self):
@@ -39,10 +38,20 @@ class Count:
         return f"{self.model} on {self.core}"
 
     def worse_than(self, before):
-        if self.millions <= before.millions * (1 + COUNT_TOLERANCE):
+        if self.amount <= before.amount * (1 + self.TOLERANCE):
             return None
-        return (f"{self.title}: {self.millions:.2f} M instructions, kept are {before.millions:.2f} "
-                f"({self.millions / before.millions - 1:+.1%})")
+        return (f"{self.title}: {self.amount:.{self.DIGITS}f} {self.UNIT}, kept are {before.amount:.{self.DIGITS}f} "
+                f"({self.amount / before.amount - 1:+.1%})")
+
+
+class Count(Emulated):
+    """Instructions: they repeat to a few dozen, and a percent is a change of the code."""
+    KIND, FIELD, UNIT, DIGITS, TOLERANCE = "count", "millions", "M instructions", 2, 0.01
+
+
+class Memory(Emulated):
+    """What comes from memory, by a model of caches: where memory lies differs a little from build to build."""
+    KIND, FIELD, UNIT, DIGITS, TOLERANCE = "memory", "megabytes", "MB from memory", 1, 0.03
 
 
 @dataclass(frozen=True)
@@ -86,18 +95,30 @@ def features(cpuinfo=Path("/proc/cpuinfo")):
     return "unknown"
 
 
+KINDS = {"count": Count, "memory": Memory, "time": Time}
+
+
 def read(path):
     if not path.exists():
         return {}
-    kinds = {"count": Count, "time": Time}
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    figures = [kinds[line.pop("kind")](**line) for line in lines]
+    figures = [figure_of(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     return {figure.key: figure for figure in figures}
 
 
+def figure_of(line):
+    kind = KINDS[line.pop("kind")]
+    if issubclass(kind, Emulated):
+        line["amount"] = line.pop(kind.FIELD)
+    return kind(**line)
+
+
+def line_of(figure):
+    named = {getattr(figure, "FIELD", "") if name == "amount" else name: value for name, value in asdict(figure).items() if value != ""}
+    return json.dumps({"kind": figure.key[0]} | named, ensure_ascii=False)
+
+
 def write(path, kept):
-    lines = [json.dumps({"kind": key[0]} | {name: value for name, value in asdict(figure).items() if value != ""}, ensure_ascii=False)
-             for key, figure in sorted(kept.items(), key=lambda one: str(one[0]))]
+    lines = [line_of(figure) for _, figure in sorted(kept.items(), key=lambda one: str(one[0]))]
     unfinished = path.with_suffix(".new")
     unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
     unfinished.rename(path)

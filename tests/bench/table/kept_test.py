@@ -16,12 +16,16 @@ from unittest.mock import patch
 import bench
 import kept
 import page
-from kept import Count, Time
+from kept import Count, Memory, Time
 from models import MODELS
 
 
 def count(millions):
     return Count("bird", "cortex-a72", "arm64", millions)
+
+
+def memory(megabytes):
+    return Memory("bird", "cortex-a72", "arm64", megabytes)
 
 
 def time(ratio, spread=0.02, features="avx2"):
@@ -36,6 +40,12 @@ class WhatIsWorse(unittest.TestCase):
         self.assertEqual(self.worse(count(100), count(100.9)), ([], 1))
         lines, _ = self.worse(count(100), count(101.2))
         self.assertEqual(lines, ["bird on cortex-a72: 101.20 M instructions, kept are 100.00 (+1.2%)"])
+
+    def test_three_percent_more_from_memory_is_worse_and_two_are_not(self):
+        self.assertEqual(self.worse(memory(100), memory(102)), ([], 1))
+        lines, _ = self.worse(memory(100), memory(104))
+        self.assertEqual(lines, ["bird on cortex-a72: 104.0 MB from memory, kept are 100.0 (+4.0%)"])
+        self.assertEqual(self.worse(memory(100), count(200)), ([], 0))
 
     def test_a_ratio_is_worse_when_the_spreads_no_longer_touch(self):
         self.assertEqual(self.worse(time(0.90), time(0.93)), ([], 1))
@@ -66,8 +76,8 @@ printf 'cortex\\t%s\\n' "${{millions}}000000"
 SMALL = [row for row in MODELS if row.small]
 
 
-class WhenACheckFails(unittest.TestCase):
-    """`bench.py --check` of the small models, as CI asks for it; what the counter says stands for the programs."""
+class Checked(unittest.TestCase):
+    """A build, a corpus and kept figures for `bench.py --check`."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -79,8 +89,6 @@ class WhenACheckFails(unittest.TestCase):
         for row in SMALL:
             if row.source == "corpus":
                 (self.folder / "corpus" / "models" / row.file).touch()
-        self.keep(*[Count(row.name, "cortex-a72", "arm64-tests", 10) for row in SMALL])
-        self.counts("*) millions=10;;")
 
     def program(self, name, text):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -88,9 +96,6 @@ class WhenACheckFails(unittest.TestCase):
 
     def keep(self, *figures):
         kept.write(self.folder / "kept.jsonl", {figure.key: figure for figure in figures})
-
-    def counts(self, case):
-        self.program("counter", COUNTER.format(case=case))
 
     def check(self, *more):
         words = ["bench.py", "--build", str(self.folder / "arm64-tests"), "--work", str(self.folder / "work"), "--check",
@@ -100,6 +105,18 @@ class WhenACheckFails(unittest.TestCase):
               patch.object(bench, "KEPT", self.folder / "kept.jsonl"), contextlib.redirect_stdout(said),
               patch.dict(os.environ, {"KINGLET_CORPUS": str(self.folder / "corpus")})):
             return bench.main(), said.getvalue()
+
+
+class WhenACheckFails(Checked):
+    """Of the small models, as CI asks for it; what the counter says stands for the programs."""
+
+    def setUp(self):
+        super().setUp()
+        self.keep(*[Count(row.name, "cortex-a72", "arm64-tests", 10) for row in SMALL])
+        self.counts("*) millions=10;;")
+
+    def counts(self, case):
+        self.program("counter", COUNTER.format(case=case))
 
     def test_it_does_not_when_all_that_is_kept_was_counted_and_is_no_worse(self):
         code, said = self.check()
@@ -159,6 +176,34 @@ class WhenACheckFails(unittest.TestCase):
         self.assertEqual(self.check()[0], 1)
 
 
+class WhatComesFromMemory(Checked):
+    """`bench.py --arm --memory --check` of a small model; what the machine says stands for the emulator."""
+
+    def setUp(self):
+        super().setUp()
+        self.program("machine", "")
+        self.keep(Memory("demo", "cortex-a72", "arm64-tests", 10.0), Count("demo", "cortex-a72", "arm64-tests", 10))
+
+    def check_memory(self, **brought):
+        with patch.object(bench, "MACHINE", self.folder / "machine"), patch.object(bench.from_memory, "brought", **brought):
+            return self.check("--arm", "--memory", "--plugin", "plugin.so", "--core", "cortex-a72", "--model", "demo")
+
+    def test_is_compared_with_what_is_kept_of_it_alone(self):
+        code, said = self.check_memory(return_value=bench.from_memory.Brought(10.2, 99, 0, []))
+        self.assertEqual((code, said.splitlines()[-1]), (0, "1 of 1 figures have a kept one to be compared with, 0 are worse"))
+
+    def test_fails_a_check_where_it_is_more(self):
+        code, said = self.check_memory(return_value=bench.from_memory.Brought(10.4, 1, 0, []))
+        self.assertEqual(code, 1)
+        self.assertIn("worse: demo on cortex-a72: 10.4 MB from memory, kept are 10.0 (+4.0%)\n", said)
+
+    def test_fails_a_check_where_the_machine_ends_early_and_skips_it_where_there_is_none(self):
+        code, said = self.check_memory(side_effect=bench.from_memory.Ended("the machine ended with 3: bench_worker: out of range"))
+        self.assertEqual(code, 1)
+        self.assertIn("failed: demo: on cortex-a72: the machine ended with 3: bench_worker: out of range\n", said)
+        self.assertEqual(self.check_memory(side_effect=bench.from_memory.NotThere("no qemu"))[0], 77)
+
+
 class RoundsOfSeveralProcesses(unittest.TestCase):
     def figures(self, *of_each, places=(), threads=1, processes=3):
         """Of sets of engines whose processes took so many ms in each of five rounds, with cores in these places before and after each."""
@@ -194,8 +239,8 @@ class WhatIsKept(unittest.TestCase):
         self.path = Path(self.folder.name) / "kept.jsonl"
 
     def test_figures_are_read_as_they_were_written(self):
-        figures = kept.merged({}, [count(100), *kept.stamped([time(0.9), replace(time(0.8), cores="far")], "0123abcd")])
-        self.assertEqual(len(figures), 3)
+        figures = kept.merged({}, [count(100), memory(10), *kept.stamped([time(0.9), replace(time(0.8), cores="far")], "0123abcd")])
+        self.assertEqual(len(figures), 4)
         kept.write(self.path, figures)
         self.assertEqual(kept.read(self.path), figures)
 
@@ -217,10 +262,11 @@ class WhatIsKept(unittest.TestCase):
         self.assertEqual({figure.model for figure in kept.read(bench.KEPT).values()} - {row.name for row in MODELS}, set())
 
     def test_the_page_has_a_table_of_instructions_and_one_a_kind_of_processor(self):
-        figures = [count(120.62), time(0.9), time(0.7, features="avx2 amx_int8")]
+        figures = [count(120.62), memory(56.25), time(0.9), time(0.7, features="avx2 amx_int8")]
         page.write({figure.key: figure for figure in figures}, self.path)
         text = self.path.read_text(encoding="utf-8")
         self.assertIn("| model | cortex-a72 | of |\n| --- | --- | --- |\n| bird | 120.62 | - |", text)
+        self.assertIn("| bird | 56.2 | - |", text)
         self.assertIn("## Times on avx2\n", text)
         self.assertIn("## Times on avx2 amx_int8\n", text)
         self.assertIn("| bird | 1 | 5.000 | 0.70 ± 0.02 | - |", text)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/bench.md from what is kept: a table of instructions, and one of times for each kind of processor.
+"""docs/bench.md from what is kept: tables of instructions and of what comes from memory, and one of times for each kind of processor.
 
   page.py    writes it"""
-from kept import KEPT, Count, Time, read
+from kept import KEPT, Count, Memory, Time, read
 from models import MODELS, ROOT
 
 PAGE = ROOT / "docs" / "bench.md"
 
 HEAD = """# Speed beside others, kept
 
-Written by `./dev bench --keep` and `./dev bench --arm --keep` from `tests/bench/table/kept.jsonl`; `./dev bench [--arm] --check` measures
+Written by `./dev bench [--arm [--memory]] --keep` from `tests/bench/table/kept.jsonl`; `./dev bench [--arm [--memory]] --check` measures
 again and fails where a row got worse by more than its spread. What the figures mean, what was tried and where one ran is told in
 [benchmarks.md](benchmarks.md). The last column is the commit that was measured, and the day; + stands for a tree that had more than
 that commit, - for figures from before this was kept (2026-11-27 or earlier).
@@ -19,6 +19,12 @@ ARM = """
 
 Millions of one inference with one thread, counted on emulated cores: the same on every run and every machine. They know
 nothing of caches, memory or pipelines. CI counts the small models of each run and fails above 1 % more.
+"""
+MEMORY = """
+## What comes from memory on the cores of Raspberry Pis
+
+Megabytes of one inference with one thread, by a model of a Pi's two caches beside the emulated core, of models whose weights are more than
+these hold (`./dev bench --arm --memory`; more than 3 % more is worse; benchmarks.md, "What comes from memory").
 """
 TIMES = """
 ## Times on {features}
@@ -46,13 +52,13 @@ def measured(figures):
     return ", ".join(sorted({f"{figure.commit} {figure.day}" if figure.commit else "-" for figure in figures}))
 
 
-def counts(figures, build):
+def of_cores(figures, build):
     cores = sorted({figure.core for figure in figures})
     found = {(figure.model, figure.core): figure for figure in figures if figure.build == build}
     rows = []
     for model in order({model for model, _ in found}):
         there = [found.get((model, core)) for core in cores]
-        rows.append([model, *[f"{figure.millions:.2f}" if figure else "-" for figure in there], measured(filter(None, there))])
+        rows.append([model, *[f"{figure.amount:.{figure.DIGITS}f}" if figure else "-" for figure in there], measured(filter(None, there))])
     return lines_of(["model", *cores, "of"], rows)
 
 
@@ -75,8 +81,9 @@ def times(figures):
 def text_of(kept):
     figures = list(kept.values())
     text = [HEAD]
-    if counted := [figure for figure in figures if isinstance(figure, Count)]:
-        text += [ARM, *counts(counted, "arm64")]
+    for kind, head in ((Count, ARM), (Memory, MEMORY)):
+        if of_kind := [figure for figure in figures if isinstance(figure, kind)]:
+            text += [head, *of_cores(of_kind, "arm64")]
     timed = [figure for figure in figures if isinstance(figure, Time)]
     for features in sorted({figure.features for figure in timed}):
         text += [TIMES.format(features=features), *times([figure for figure in timed if figure.features == features])]
