@@ -197,8 +197,10 @@ def read_options():
     end.add_argument("--check", action="store_true")
     end.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    if options.memory and not (options.arm and options.plugin):
-        parser.error("--memory: of the cores of Raspberry Pis, with --arm, and by a plug-in of the emulator, --plugin FILE")
+    if options.memory and not options.arm:
+        parser.error("--memory is measured on the cores of Raspberry Pis: give --arm, too")
+    if options.memory and not options.plugin:
+        parser.error("--memory wants --plugin libfrom_memory.so, of the native build; ./dev bench gives it")
     options.way = memory if options.memory else count if options.arm else times
     options.core = options.core or CORES
     options.build = options.build.resolve()
