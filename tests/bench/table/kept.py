@@ -113,7 +113,7 @@ def figure_of(line):
 
 
 def line_of(figure):
-    named = {getattr(figure, "FIELD", "") if name == "amount" else name: value for name, value in asdict(figure).items() if value != ""}
+    named = {figure.FIELD if name == "amount" else name: value for name, value in asdict(figure).items() if value != ""}
     return json.dumps({"kind": figure.key[0]} | named, ensure_ascii=False)
 
 
