@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".packed";
 constexpr std::size_t kNameDigits = 32;
-constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;  // stays in a core's own cache
+constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;
 
 constexpr std::uint64_t kBegin = KeptHeader::kBegin;
 
@@ -31,7 +31,6 @@ std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kTo - 1) / kTo * kTo;
 }
 
-// Read and not mapped: what a disk cannot give is an error here, and would be a signal there.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> to) {
   while (!to.empty()) {
     const ssize_t got = ::pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
@@ -43,16 +42,26 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> to) {
   return true;
 }
 
+// A part of a mapped file is in memory: what a disk cannot give is an error here, and would be a signal to who reads
+// it.
+bool is_brought(int fd, std::uint64_t offset, std::span<const std::byte> part) {
+  const std::uint64_t before = offset % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  void* page = const_cast<std::byte*>(part.data() - before);
+  if (::madvise(page, part.size() + before, MADV_POPULATE_READ) == 0) return true;
+  if (errno != EINVAL) return false;
+  std::vector<std::byte> copy(part.size());  // a Linux before 5.14
+  return read_at(fd, offset, copy);
+}
+
 // Reads all of them once. Not by several threads: where others keep the cores busy that takes longer.
-bool all_whole(int fd, const std::vector<KeptPiece>& pieces) {
-  std::vector<std::byte> buffer(kReadAtOnce);
+bool all_whole(int fd, const Mapping& memory, const std::vector<KeptPiece>& pieces) {
   for (const KeptPiece& piece : pieces) {
     KeptSumming summing;
-    for (std::uint64_t done = 0; done < piece.bytes;) {
-      const auto part = std::span(buffer).first(std::min<std::uint64_t>(piece.bytes - done, buffer.size()));
-      if (!read_at(fd, piece.offset + done, part)) return false;
+    for (std::uint64_t done = 0; done < piece.bytes; done += kReadAtOnce) {
+      const std::uint64_t offset = piece.offset + done;
+      const std::span part(memory.data() + offset, std::min<std::uint64_t>(piece.bytes - done, kReadAtOnce));
+      if (!is_brought(fd, offset, part)) return false;
       summing.add(part);
-      done += part.size();
     }
     if (summing.result() != piece.sum) return false;
   }
@@ -173,8 +182,9 @@ Result<std::unique_ptr<FoundWeights>> FoundWeights::read(const FileDescriptor& f
     return damaged(kept, "its head");
   std::unique_ptr<FoundWeights> found(new FoundWeights());
   found->pieces_ = KINGLET_TRY(read_index(kept, fd.get(), header, size));
-  if (!all_whole(fd.get(), found->pieces_)) return damaged(kept, "its numbers are not those that were written");
   if (!found->memory_.map(fd.get(), size)) return fail(ErrorCode::kUnavailable, "cannot map it: " + errno_text());
+  if (!all_whole(fd.get(), found->memory_, found->pieces_))
+    return damaged(kept, "its numbers are not those that were written");
   found->bytes_ = size;
   return found;
 }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -15,6 +17,20 @@
 #include "engine/base/file.h"
 #include "engine/session/model.h"
 #include "tests/unit/engine_session/kept/kept_case.h"
+
+namespace {
+
+int populate_answer = 0;  // errno of each such question while it is not 0
+
+}  // namespace
+
+// Instead of the C library's: a system without MADV_POPULATE_READ, or a disk that cannot give a page.
+extern "C" int madvise(void* address, std::size_t bytes, int advice) noexcept {
+  if (advice != MADV_POPULATE_READ || populate_answer == 0)
+    return static_cast<int>(::syscall(SYS_madvise, address, bytes, advice));
+  errno = populate_answer;
+  return -1;
+}
 
 namespace kinglet::engine {
 namespace {
@@ -167,6 +183,26 @@ TEST_F(KeptWeights, ThatCannotBeMappedAreNotCalledDamaged) {
     const auto found = FoundWeights::open(kept);
     return !found && found.error().code == ErrorCode::kUnavailable;
   }));
+}
+
+TEST_F(KeptWeights, ThatADiskCannotGiveAreDamaged) {
+  const KeptFile kept(folder_, "key");
+  ASSERT_TRUE(half_written(kept, kUnfinished[0], 1'000'000)->finish());
+  populate_answer = EFAULT;
+  const auto found = FoundWeights::open(kept);
+  populate_answer = 0;
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kBadData);
+  EXPECT_TRUE(FoundWeights::open(kept));
+}
+
+TEST_F(KeptWeights, AreFoundOnASystemThatCannotPopulateMemory) {
+  (void)kept_answer();
+  populate_answer = EINVAL;
+  const Answer answer = kept_answer();
+  populate_answer = 0;
+  EXPECT_TRUE(answer.kept.found);
+  EXPECT_TRUE(answer.same_bits(answer_of(model_, {})));
 }
 
 // Kilobytes of a mapped file in this process: of all, and this process's share.
